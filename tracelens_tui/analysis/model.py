@@ -1,0 +1,129 @@
+"""The Analysis: everything the tables, the triage and the app read, computed once from a trace.
+
+Frames are keyed by ``row`` (a distinct op: name, category, thread and arguments) and ``event`` (row of
+``Trace.events``).
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.trace.tree import EventTree
+from tracelens_tui.trace.types import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSplit:
+    """Time of one device in ns: window = busy + idle, busy = compute + exposed_comm + exposed_memcpy."""
+
+    window: int  # first GPU start to last GPU end
+    busy: int  # union of all GPU intervals
+    idle: int
+    compute: int  # union of kernels and sets that are neither collectives nor copies
+    comm: int
+    exposed_comm: int  # comm minus compute
+    memcpy: int
+    exposed_memcpy: int  # memcpy minus compute minus comm
+    start_ns: int  # where the window begins
+
+
+OPS_SCHEMA: dict[str, type[pl.DataType]] = {
+    # one row per distinct op of one thread: the base of unified_perf_summary, by kernel_ns_sum descending
+    "row": pl.UInt32,
+    "name": pl.String,
+    "category": pl.String,  # display name as TraceLens spells it: GEMM, SDPA_fwd, elementwise, other, ...
+    "process_name": pl.String,
+    "process_label": pl.String,
+    "thread_name": pl.String,
+    "dims": pl.String,  # JSON lists, "" = not recorded
+    "types": pl.String,
+    "strides": pl.String,
+    "concrete": pl.String,
+    "first_event": pl.UInt32,  # id of the first call
+    "count": pl.UInt32,
+    "host_ns_sum": pl.Int64,
+    "kernel_ns_sum": pl.Int64,  # sum over calls of the union of the call's GPU intervals
+    "exposed_ns": pl.Float64,  # part of it in which no other stream of the device is busy with another op
+    "device": pl.Int32,
+    "flops": pl.Float64,  # of one call; null = unknown
+    "bytes": pl.Float64,
+    "spec": pl.String,  # "matrix_bf16"; null = unknown
+    "precision": pl.String,
+    "bound": pl.String,  # "compute" | "memory"; null without a roofline
+    "roof_ns": pl.Float64,  # least time of one call; null without a roofline
+    "efficiency": pl.Float64,  # sum of roof times / kernel_ns_sum, a ratio; null without a roofline; may exceed 1
+    "pct_roofline_mean": pl.Float64,  # mean over calls of 100 * roof / kernel time
+    "library": pl.String,  # "Tensile", "cuBLAS", "PyTorch", ...; null = unknown
+    "modelled": pl.Boolean,  # a perf model gave FLOPs or bytes
+    "params": pl.String,  # JSON object of the model's parameters
+    "kernel_time_cov": pl.Float64,  # standard deviation / mean of the calls' kernel time
+}
+
+CALLS_SCHEMA: dict[str, type[pl.DataType]] = {
+    # one row per call, by start
+    "event": pl.UInt32,  # the cpu_op; for synthetic rows the GPU event itself
+    "row": pl.UInt32,
+    "kernel_ns": pl.Int64,
+    "host_ns": pl.Int64,
+}
+
+GPU_SCHEMA: dict[str, type[pl.DataType]] = {
+    # one row per GPU event of the trace, by start
+    "event": pl.UInt32,
+    "row": pl.UInt32,  # the op row that it is counted under; null = under none (collectives, unlinked)
+    "category": pl.String,
+    "library": pl.String,
+}
+
+KERNELS_SCHEMA: dict[str, type[pl.DataType]] = {
+    # one row per (op row, kernel name, stream), by sum_ns descending; row is null for kernels under no op
+    "row": pl.UInt32,
+    "kernel": pl.String,
+    "device": pl.Int32,
+    "stream": pl.Int64,
+    "kind": pl.UInt8,
+    "role": pl.UInt8,
+    "category": pl.String,
+    "library": pl.String,
+    "count": pl.UInt32,
+    "sum_ns": pl.Int64,
+    "mean_ns": pl.Float64,
+    "min_ns": pl.Int64,
+    "max_ns": pl.Int64,
+    "first_event": pl.UInt32,
+}
+
+GAPS_SCHEMA: dict[str, type[pl.DataType]] = {
+    # gaps between busy intervals of the device, longest first
+    "device": pl.Int32,
+    "start_ns": pl.Int64,
+    "dur_ns": pl.Int64,
+    "before_event": pl.UInt32,  # GPU event that ends at the gap's start
+    "after_event": pl.UInt32,  # GPU event that starts at its end
+    "cause": pl.String,  # "launch", "sync", "host", "unknown": what the host did in it
+    "host_event": pl.UInt32,  # innermost host event active at the gap's middle on the launching thread; null = none
+    "in_step": pl.Boolean,  # inside a ProfilerStep annotation, or the trace has none
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A trace, its tree and the frames above.  ``device`` is the one the triage speaks of (most busy time)."""
+
+    trace: Trace
+    tree: EventTree
+    platform: Platform | None  # None: unknown device, every table without rooflines
+    platform_note: str  # how the platform was found, or why not
+    device: int
+    splits: dict[int, TimeSplit]
+    ops: pl.DataFrame
+    calls: pl.DataFrame
+    gpu: pl.DataFrame
+    kernels: pl.DataFrame
+    gaps: pl.DataFrame
+
+    @property
+    def split(self) -> TimeSplit | None:
+        """The time split of the chosen device; None in a trace without GPU events."""
+        return self.splits.get(self.device)

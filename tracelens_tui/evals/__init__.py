@@ -1,0 +1,1 @@
+"""Generated traces with planted bottlenecks, for the demo and for judging the triage."""

@@ -1,0 +1,1 @@
+"""Bytes to a Trace: sniffing, decompression, readers, repairs and the cache."""

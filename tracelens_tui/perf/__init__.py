@@ -1,0 +1,1 @@
+"""What an op ought to cost: platforms, dtypes, categories, one perf model per op family, the roofline."""

@@ -1,0 +1,1 @@
+"""The report: rendered by code from findings and tables, validated, exported."""

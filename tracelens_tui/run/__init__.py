@@ -1,0 +1,1 @@
+"""The run directory: schemas, store, journal, lock, watcher."""

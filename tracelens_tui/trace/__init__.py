@@ -1,0 +1,1 @@
+"""The Trace (columns), the EventTree (links between CPU and GPU), interval algebra and data quality."""

@@ -1,0 +1,1 @@
+"""The triage: orchestrator, sub-agents, analysts and guardrails."""
