@@ -1,14 +1,13 @@
 """Fixtures that every test may use."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 for _name in [name for name in os.environ if name.startswith("TEXTUAL")] + ["NO_COLOR", "COLORTERM"]:
     os.environ.pop(_name, None)  # a developer's terminal settings must not change what a snapshot looks like
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC")
-
-from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,4 +1,4 @@
-"""Where the data files (``skills/``, ``templates/``, ``styles/``) are, in a wheel, an editable install or a checkout."""
+"""Where the data files are (skills, templates, styles): in a wheel, an editable install or a checkout."""
 
 from importlib.resources import files
 from pathlib import Path

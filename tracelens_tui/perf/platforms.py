@@ -1,41 +1,49 @@
-"""GPU platforms: names, peaks and bandwidths, and how a trace's GPU is recognised."""
+"""GPU platforms: every known one, one by name, one from a file, and the one that a trace was taken on."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import difflib
+import re
 
+from tracelens_tui.errors import UserError
+from tracelens_tui.perf.detection import detect
+from tracelens_tui.perf.platform_files import packaged_platforms, platform_from_file
+from tracelens_tui.perf.platform_types import Peak, Platform
 
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """One peak rate in TFLOPS (TOPS for integers): what the datasheet says and what was measured."""
-
-    datasheet: float | None
-    achievable: float | None  # measured, or the derated datasheet figure
-    grade: str = ""  # A..C of the measurement, "derated", "K" = unverified
-    source: str = ""
-
-    @property
-    def roof(self) -> float | None:
-        """The rate a roofline uses: achievable, else datasheet."""
-        return self.achievable if self.achievable is not None else self.datasheet
+__all__ = ["Peak", "Platform", "all_platforms", "detect", "load_platform", "platform_from_file"]
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
-    """One GPU as the roofline sees it.  ``peaks`` is keyed by compute spec: matrix_bf16, vector_fp32, ..."""
+def all_platforms() -> tuple[Platform, ...]:
+    """Return every GPU that ships with the package, by vendor and name."""
+    return packaged_platforms()
 
-    name: str  # short name as shown: "MI300X"
-    vendor: str  # "AMD" | "NVIDIA"
-    arch: str  # "gfx942", "sm_90"
-    sm_count: int | None
-    memory_gb: float | None
-    mem_bw_gbps: float  # nameplate, decimal GB/s: the memory roof
-    measured_bw_gbps: float | None
-    peaks: Mapping[str, Peak]
-    aliases: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    sources: Mapping[str, str] = field(default_factory=dict)
 
-    def roof_tflops(self, spec: str) -> float | None:
-        """Return the compute roof for a spec, None where the platform has no such peak."""
-        peak = self.peaks.get(spec)
-        return None if peak is None else peak.roof
+def load_platform(name: str) -> Platform:
+    """Return the platform of that name or alias, whatever the case, spaces and hyphens.
+
+    A UserError lists the known names and suggests the nearest; a name of several boards ("H100") lists those.
+    """
+    key = _folded(name)
+    platforms = all_platforms()
+    for platform in platforms:
+        if key == _folded(platform.name):
+            return platform
+    aliased = [p for p in platforms if key in {_folded(alias) for alias in p.aliases}]
+    if len(aliased) == 1:
+        return aliased[0]
+    boards = aliased or [p for p in platforms if key and p.name.lower().split("-")[0] == name.strip().lower()]
+    if len(boards) == 1:
+        return boards[0]
+    if boards:
+        raise UserError(f"platform '{name}' is ambiguous; say which: {', '.join(p.name for p in boards)}")
+    raise UserError(_unknown(name, key, platforms))
+
+
+def _unknown(name: str, key: str, platforms: tuple[Platform, ...]) -> str:
+    names = {_folded(p.name): p.name for p in platforms}
+    near = difflib.get_close_matches(key, list(names), n=1, cutoff=0.6)
+    hint = f" did you mean {names[near[0]]}?" if near else ""
+    known = ", ".join(p.name for p in platforms)
+    return f"platform '{name[:80]}' is not known;{hint} known are {known}; any other GPU: --arch FILE"
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,6 +1,6 @@
 """Types between the perf models, the roofline and the tables."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -49,6 +49,19 @@ class Roof:
 
     time_ns: float  # max(flops / peak, bytes / bandwidth)
     bound: Bound
-    spec: str  # key of the peak used, e.g. "matrix_bf16"
-    peak_tflops: float
+    spec: str  # key of the peak used, e.g. "matrix_bf16"; "memory" where no arithmetic is counted
+    peak_tflops: float  # 0 for "memory"
     bandwidth_gbps: float  # decimal GB/s, nameplate
+
+
+@dataclass(frozen=True, slots=True)
+class OpModel:
+    """What a group of ops costs: a pure function from arguments to :class:`OpCost`.
+
+    ``cost`` answers None where the arguments do not say (nothing recorded, a shape that cannot be); it never raises.
+    """
+
+    names: tuple[str, ...]
+    family: str  # sheet of the per-family tables: "GEMM", "SDPA", "UnaryElementwise", ...
+    category: str  # display name: "GEMM", "SDPA_fwd", "elementwise", ...
+    cost: Callable[[OpArgs], OpCost | None]

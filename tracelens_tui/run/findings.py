@@ -17,7 +17,7 @@ Confidence = Literal["high", "medium", "low"]
 class Schema(BaseModel):
     """Base of everything in a run directory: unknown fields are an error, values never change after creation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Evidence(Schema):

@@ -66,6 +66,7 @@ class RunState:
     rejected: tuple[str, ...] = ()
     report: str | None = None  # path of analysis.md, relative to the run directory
     last_seq: int = 0
+    problems: tuple[str, ...] = ()  # files and journal lines that could not be read
 
     @property
     def live(self) -> bool:

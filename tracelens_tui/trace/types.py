@@ -95,6 +95,7 @@ DETAIL_SCHEMA: dict[str, type[pl.DataType]] = {
     "in_split": pl.String,
     "out_split": pl.String,
     "kernel_file": pl.String,
+    "comms_id": pl.String,  # may exceed 64 bits
 }
 
 REPAIR_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -102,6 +103,14 @@ REPAIR_SCHEMA: dict[str, type[pl.DataType]] = {
     "code": pl.String,  # quality code
     "raw_start_ns": pl.Int64,
     "raw_dur_ns": pl.Int64,
+}
+
+FLOW_SCHEMA: dict[str, type[pl.DataType]] = {
+    # the "ac2g" arrows from launches to GPU work; kept only where an event lacks a correlation
+    "id": pl.Int64,
+    "finish": pl.Boolean,  # True at the arrow's head, False at its tail
+    "thread": pl.UInt32,  # row of Trace.threads
+    "start_ns": pl.Int64,
 }
 
 
@@ -144,6 +153,7 @@ class TraceMetadata:
     rank: int | None = None
     world_size: int | None = None
     phase_counts: dict[str, int] = field(default_factory=dict)  # "ph" -> events read, e.g. {"X": 90, "M": 6}
+    category_counts: dict[str, int] = field(default_factory=dict)  # "cat" of the "X" events as the file spells it
     extra: dict[str, str] = field(default_factory=dict)  # other scalar top-level keys, as text
 
 
@@ -211,6 +221,7 @@ class Trace:
     repairs: pl.DataFrame  # raw times of the events whose times were repaired
     metadata: TraceMetadata
     quality: DataQuality
+    flows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FLOW_SCHEMA))
 
     def __len__(self) -> int:
         """Return the number of events."""

@@ -1,0 +1,103 @@
+"""Trace and tree → Analysis: everything that tables, triage and app read, computed once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracelens_tui.analysis.calls import call_frame, gpu_frame
+from tracelens_tui.analysis.collect import select_calls
+from tracelens_tui.analysis.costs import CostBook
+from tracelens_tui.analysis.gaps import idle_gaps
+from tracelens_tui.analysis.kernels import kernel_frames
+from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, TimeSplit
+from tracelens_tui.analysis.rows import complete_rows, group_calls
+from tracelens_tui.analysis.timesplit import time_split
+from tracelens_tui.errors import UserError
+from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.trace.intervals import exposure
+from tracelens_tui.trace.progress import Progress
+from tracelens_tui.trace.tree import EventTree
+from tracelens_tui.trace.types import Trace
+
+_STEPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Reports one step of the analysis at a time."""
+
+    progress: Progress | None
+
+    def __call__(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress("analyse", done, _STEPS)
+
+
+def analyse(
+    trace: Trace,
+    tree: EventTree,
+    platform: Platform | None = None,
+    platform_note: str = "",
+    *,
+    device: int | None = None,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Return the analysis of a trace; without a platform every frame is there, but for rooflines.
+
+    ``device`` is the one the triage speaks of: that of most busy time unless chosen.  Frames hold all devices.
+    Raises UserError if the chosen device is not in the trace.
+    """
+    step = _Steps(progress)
+    step(0)
+    splits = time_split(trace)
+    chosen = _device(splits, device, trace)
+    costs = CostBook(trace)
+    selection = select_calls(trace, tree, costs.is_modelled)
+    step(1)
+    gpu = gpu_frame(trace, selection)
+    rows, calls = group_calls(call_frame(trace, tree, selection, gpu))
+    step(2)
+    gpu = gpu.join(calls.select("call", "row"), on="call", how="left", maintain_order="left")
+    rows = complete_rows(trace, rows, costs, platform)
+    ops = rows.with_columns(_exposed(gpu, rows.height)).select(*OPS_SCHEMA).cast(dict(OPS_SCHEMA))
+    step(3)
+    kernels, events = kernel_frames(trace, gpu, ops)
+    step(4)
+    gaps = idle_gaps(trace, tree, chosen)
+    step(_STEPS)
+    return Analysis(
+        trace=trace,
+        tree=tree,
+        platform=platform,
+        platform_note=platform_note,
+        device=chosen,
+        splits=splits,
+        ops=ops,
+        calls=calls.select(*CALLS_SCHEMA).cast(dict(CALLS_SCHEMA)),
+        gpu=events,
+        kernels=kernels,
+        gaps=gaps,
+    )
+
+
+def _device(splits: dict[int, TimeSplit], wanted: int | None, trace: Trace) -> int:
+    """The device to speak of; -1 in a trace without GPU events."""
+    if wanted is None:
+        return max(splits, key=lambda device: (splits[device].busy, -device), default=-1)
+    if wanted not in splits:
+        known = ", ".join(map(str, splits)) or "none"
+        raise UserError(
+            f"{trace.metadata.source.path}: no GPU events of device {wanted}; choose with --device from: {known}."
+        )
+    return wanted
+
+
+def _exposed(gpu: pl.DataFrame, rows: int) -> pl.Series:
+    """``exposed_ns`` of each row, device by device; work under no row keeps its stream busy."""
+    out = np.zeros(rows)
+    for part in gpu.partition_by("device"):
+        start, end = part["start_ns"], part["start_ns"] + part["dur_ns"]
+        row = part["row"].cast(pl.Int64).fill_null(-1)
+        out += exposure(row.to_numpy(), part["stream"].to_numpy(), start.to_numpy(), end.to_numpy(), rows)
+    return pl.Series("exposed_ns", out)

@@ -1,0 +1,51 @@
+"""Trace path → Analysis: the one door for the command line, the triage and the app's child process."""
+
+from pathlib import Path
+
+from tracelens_tui.analysis.compute import analyse
+from tracelens_tui.analysis.model import Analysis
+from tracelens_tui.errors import UserError
+from tracelens_tui.ingest.cache import open_trace
+from tracelens_tui.perf.platforms import Platform, detect, load_platform, platform_from_file
+from tracelens_tui.trace.progress import Progress
+from tracelens_tui.trace.types import TraceMetadata
+
+_MEND = "no rooflines; name the GPU with --platform NAME (tracelens-tui platforms lists them) or --arch FILE"
+
+
+def open_analysis_of(
+    path: Path,
+    *,
+    platform: str | None = None,
+    arch: Path | None = None,
+    device: int | None = None,
+    use_cache: bool = True,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Return the analysis of the trace in a file.
+
+    The platform is the one named, that of the architecture file, or the device that the trace names; an unknown
+    device gives every table without rooflines, and the platform note says so.  Raises UserError for a file that
+    cannot be read, an unknown platform or a device that the trace has not.
+    """
+    chosen = _chosen(platform, arch)  # a wrong name must not cost the user a long load
+    trace, tree = open_trace(path, use_cache=use_cache, progress=progress)
+    found, note = chosen or _detected(trace.metadata)
+    return analyse(trace, tree, found, note, device=device, progress=progress)
+
+
+def _chosen(platform: str | None, arch: Path | None) -> tuple[Platform, str] | None:
+    if platform is not None and arch is not None:
+        raise UserError("choose the GPU with --platform NAME or with --arch FILE, not with both.")
+    if platform is not None:
+        found = load_platform(platform)
+        return found, f"{found.name}, as chosen with --platform"
+    if arch is not None:
+        found = platform_from_file(arch)
+        return found, f"{found.name}, from {arch}"
+    return None
+
+
+def _detected(metadata: TraceMetadata) -> tuple[Platform | None, str]:
+    found, note = detect(metadata)
+    return (found, note) if found is not None else (None, f"{note.rstrip('. ')}: {_MEND}")

@@ -1,0 +1,113 @@
+"""An Analysis as a folder of Arrow files: written whole or not at all, opened memory-mapped."""
+
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from tracelens_tui.analysis.model import Analysis, TimeSplit
+from tracelens_tui.errors import UserError
+from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.trace.tree import EventTree
+from tracelens_tui.trace.types import DataQuality, Trace, TraceMetadata
+
+SCHEMA_VERSION = 1
+
+_TRACE_FRAMES = ("events", "threads", "args", "details", "repairs", "flows")
+_FRAMES = ("ops", "calls", "gpu", "kernels", "gaps")
+_HEADER = "analysis.json"
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """All of an analysis that is not a frame."""
+
+    schema_version: int
+    metadata: TraceMetadata
+    quality: DataQuality
+    platform: Platform | None
+    platform_note: str
+    device: int
+    splits: dict[int, TimeSplit]
+
+
+def save_analysis(folder: Path, analysis: Analysis) -> None:
+    """Write the analysis into ``folder``, replacing one that is there; on any failure the old one stays.
+
+    Raises UserError where the folder cannot be written.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent) as temporary:
+            new = Path(temporary) / "new"
+            new.mkdir()
+            _write(new, analysis)
+            if folder.exists():
+                folder.rename(Path(temporary) / "old")
+            new.rename(folder)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot store the analysis ({error.strerror or error}).") from error
+
+
+def open_analysis(folder: Path) -> Analysis:
+    """Return the analysis stored in ``folder``; frames and tree arrays are mapped, not read.
+
+    Raises UserError where there is none, or one of another version.
+    """
+    header = _header(folder)
+    trace = Trace(
+        names=_read(folder, "names")["name"],
+        metadata=header.metadata,
+        quality=header.quality,
+        **{name: _read(folder, name) for name in _TRACE_FRAMES},
+    )
+    arrays = _read(folder, "tree")
+    return Analysis(
+        trace=trace,
+        tree=EventTree(**{name: arrays[name].to_numpy() for name in arrays.columns}),
+        platform=header.platform,
+        platform_note=header.platform_note,
+        device=header.device,
+        splits=header.splits,
+        **{name: _read(folder, name) for name in _FRAMES},
+    )
+
+
+def _write(folder: Path, analysis: Analysis) -> None:
+    trace, tree = analysis.trace, analysis.tree
+    frames = {name: getattr(trace, name) for name in _TRACE_FRAMES} | {
+        name: getattr(analysis, name) for name in _FRAMES
+    }
+    frames["names"] = trace.names.alias("name").to_frame()
+    frames["tree"] = pl.DataFrame({field.name: getattr(tree, field.name) for field in fields(tree)})
+    for name, frame in frames.items():
+        frame.rechunk().write_ipc(folder / f"{name}.arrow", compression="uncompressed")
+    header = _Header(
+        SCHEMA_VERSION,
+        trace.metadata,
+        trace.quality,
+        analysis.platform,
+        analysis.platform_note,
+        analysis.device,
+        analysis.splits,
+    )
+    (folder / _HEADER).write_bytes(msgspec.json.encode(header))
+
+
+def _read(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_ipc(folder / f"{name}.arrow")
+
+
+def _header(folder: Path) -> _Header:
+    try:
+        data = (folder / _HEADER).read_bytes()
+    except OSError as error:
+        raise UserError(f"{folder}: no analysis is stored here; prepare the trace again.") from error
+    try:
+        version = msgspec.json.decode(data, type=dict[str, msgspec.Raw])["schema_version"]
+        if msgspec.json.decode(version) == SCHEMA_VERSION:
+            return msgspec.json.decode(data, type=_Header)
+    except (msgspec.DecodeError, KeyError) as error:
+        raise UserError(f"{folder / _HEADER}: damaged; prepare the trace again.") from error
+    raise UserError(f"{folder}: stored by another version of tracelens-tui; prepare the trace again.")

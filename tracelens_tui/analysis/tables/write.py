@@ -1,0 +1,88 @@
+"""Tables → files: CSV, Parquet or one workbook; each file whole or absent, the same bytes every time."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tracelens_tui.atomic import replacing
+from tracelens_tui.errors import UserError
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+FORMATS = ("csv", "parquet", "xlsx")
+WORKBOOK = "perf_report.xlsx"
+
+_SHEET_ROWS = 1_048_575  # a sheet's rows, less the header
+_CELL_CHARACTERS = 32_767
+_FIXED_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)  # written into the workbook: the same tables, the same bytes
+
+
+def write_frames(tables: Mapping[str, pl.DataFrame], out: Path, fmt: str) -> list[Path]:
+    """Write one file per table, or one workbook, into ``out`` and return the paths.
+
+    Raises UserError for an unknown format, a folder that cannot be written, or a workbook without ``xlsxwriter``.
+    """
+    writer = _writer(fmt)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return writer(tables, out)
+    except OSError as error:
+        raise UserError(
+            f"{out}: cannot write the tables ({error.strerror or error}); choose another folder."
+        ) from error
+
+
+def _writer(fmt: str) -> Callable[[Mapping[str, pl.DataFrame], Path], list[Path]]:
+    if fmt == "xlsx":
+        return _write_xlsx
+    if fmt in FORMATS:
+        return lambda tables, out: [_write_one(frame, out / f"{name}.{fmt}", fmt) for name, frame in tables.items()]
+    raise UserError(f"unknown table format {fmt!r}; choose from: {', '.join(FORMATS)}.")
+
+
+def _write_one(frame: pl.DataFrame, path: Path, fmt: str) -> Path:
+    with replacing(path) as temporary:
+        if fmt == "csv":
+            _spelt(frame).write_csv(temporary)
+        else:
+            frame.write_parquet(temporary)
+    return path
+
+
+def _spelt(frame: pl.DataFrame) -> pl.DataFrame:
+    """Booleans as pandas spells them, as in TraceLens's files."""
+    names = {"true": "True", "false": "False"}
+    return frame.with_columns(pl.col(pl.Boolean).cast(pl.String).replace(names))
+
+
+def _write_xlsx(tables: Mapping[str, pl.DataFrame], out: Path) -> list[Path]:
+    try:
+        from xlsxwriter import Workbook
+    except ImportError as error:
+        raise UserError("a workbook needs xlsxwriter; install it with: pip install 'tracelens-tui[xlsx]'.") from error
+    path = out / WORKBOOK
+    with replacing(path) as temporary, Workbook(str(temporary), {"constant_memory": True}) as book:
+        book.set_properties({"created": _FIXED_TIME})
+        for name, frame in tables.items():
+            for part, rows in enumerate(frame.iter_slices(_SHEET_ROWS) if frame.height else [frame]):
+                _write_sheet(book, name if part == 0 else f"{name[:24]} ({part + 1})", rows)
+    return [path]
+
+
+def _write_sheet(book: "Workbook", name: str, frame: pl.DataFrame) -> None:
+    """Strings stay strings: text of a trace that begins with = + - or @ must not run as a formula."""
+    sheet = book.add_worksheet(name)
+    for column, title in enumerate(frame.columns):
+        sheet.write_string(0, column, title)
+    for number, row in enumerate(frame.iter_rows(), 1):
+        for column, value in enumerate(row):
+            if isinstance(value, str):
+                sheet.write_string(number, column, value[:_CELL_CHARACTERS])
+            elif isinstance(value, bool):
+                sheet.write_boolean(number, column, value)
+            elif value is not None and value == value and abs(value) != float("inf"):
+                sheet.write_number(number, column, value)

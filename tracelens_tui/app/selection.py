@@ -1,0 +1,53 @@
+"""What is selected, and the way back."""
+
+from dataclasses import dataclass, field, replace
+
+PaneName = str
+"""Id of a pane: findings, kernels, tree, time, agents, report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The one value that every pane shows a side of; None where nothing of the sort is chosen."""
+
+    finding: str | None = None  # Finding.id
+    op: int | None = None  # row of Analysis.ops
+    event: int | None = None  # row of Trace.events
+
+    def with_finding(self, finding: str | None) -> "Selection":
+        """Return the selection with another finding."""
+        return replace(self, finding=finding)
+
+    def with_op(self, op: int | None) -> "Selection":
+        """Return the selection with another op row."""
+        return replace(self, op=op)
+
+    def with_event(self, event: int | None) -> "Selection":
+        """Return the selection with another event."""
+        return replace(self, event=event)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stop on the way: a pane and what was selected there."""
+
+    pane: PaneName
+    selection: Selection
+
+
+@dataclass(slots=True)
+class JumpList:
+    """Places that were left by a jump, the newest last."""
+
+    places: list[Place] = field(default_factory=list)
+    limit: int = 100
+
+    def leave(self, place: Place) -> None:
+        """Remember the place, unless it is the one remembered last."""
+        if not self.places or self.places[-1] != place:
+            self.places.append(place)
+            del self.places[: -self.limit]
+
+    def back(self) -> Place | None:
+        """Return the place left last and forget it; None at the start of the way."""
+        return self.places.pop() if self.places else None

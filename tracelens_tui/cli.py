@@ -1,0 +1,283 @@
+"""The command line: thin commands over the packages.  Heavy imports happen inside the command that needs them."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracelens_tui import __version__
+from tracelens_tui.console import err, out, progress
+from tracelens_tui.errors import UserError
+
+if TYPE_CHECKING:
+    from tracelens_tui.analysis.model import Analysis
+    from tracelens_tui.app.main import AppOptions
+
+cli = typer.Typer(
+    name="tracelens-tui",
+    help="Find out in the terminal what to fix first in a GPU profiler trace.",
+    epilog="A first argument that is no command is a trace or a run directory to open in the app.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+platforms_cli = typer.Typer(help="The GPUs whose peaks are known.", invoke_without_command=True, rich_markup_mode=None)
+cli.add_typer(platforms_cli, name="platforms")
+
+TraceArg = Annotated[Path, typer.Argument(metavar="TRACE", help="A profiler trace.")]
+RunArg = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")]
+PlatformOpt = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="GPU to compare with.")]
+ArchOpt = Annotated[Path | None, typer.Option("--arch", metavar="FILE", help="Peaks of a GPU as a JSON file.")]
+DeviceOpt = Annotated[
+    int | None, typer.Option("--device", metavar="ID", help="GPU to speak of (default: the busiest).")
+]
+NoCacheOpt = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep the opened trace in the cache.")]
+JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MouseOpt = Annotated[bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal.")]
+AsciiOpt = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters only.")]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return the exit code: 0 good, 2 a fault of the input, 3 a run without a report."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        cli(args=_with_open(args), prog_name="tracelens-tui")
+    except UserError as error:
+        err(f"error: {error}")
+        return 2
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    return 0
+
+
+def _with_open(args: list[str]) -> list[str]:
+    """Put the ``open`` command in front where the first argument is neither a command nor a global option."""
+    known = {command.name or command.callback.__name__ for command in cli.registered_commands if command.callback}
+    known |= {group.name for group in cli.registered_groups if group.name}
+    if args and (args[0] in known or args[0] in {"--help", "--version"}):
+        return args
+    return ["open", *args]
+
+
+@cli.callback(invoke_without_command=True)
+def _global(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """Find out in the terminal what to fix first in a GPU profiler trace."""
+    if version:
+        out(f"tracelens-tui {__version__}")
+        raise typer.Exit
+
+
+@cli.command("open", hidden=True)
+def open_app(
+    target: Annotated[Path | None, typer.Argument(metavar="[TRACE | RUN_DIR]")] = None,
+    platform: PlatformOpt = None,
+    arch: ArchOpt = None,
+    device: DeviceOpt = None,
+    no_cache: NoCacheOpt = False,
+    no_mouse: MouseOpt = False,
+    ascii_only: AsciiOpt = False,
+) -> None:
+    """Open the app on a trace, a run directory or, without an argument, the recent runs."""
+    _need_terminal("the app")
+    from tracelens_tui.app.main import run_app
+
+    run_app(target, options=_app_options(platform, arch, device, no_cache, no_mouse, ascii_only))
+
+
+@cli.command()
+def triage(
+    trace: TraceArg,
+    run_dir: Annotated[Path | None, typer.Option("--run-dir", metavar="DIR", help="Where the run is kept.")] = None,
+    platform: PlatformOpt = None,
+    arch: ArchOpt = None,
+    device: DeviceOpt = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    no_cache: NoCacheOpt = False,
+    as_json: JsonOpt = False,
+) -> None:
+    """Find what to fix first; the report lands in the run directory."""
+    from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
+
+    request = TriageRequest(
+        trace=trace,
+        run_dir=run_dir,
+        platform=platform,
+        arch=arch,
+        device=device,
+        analyst="rules",
+        resume=resume,
+        use_cache=not no_cache,
+    )
+    with progress(live=sys.stderr.isatty() and not as_json) as listener:
+        outcome = run_triage(request, listener=listener)
+    if as_json:
+        out(json.dumps({"run_dir": str(outcome.run_dir), "status": outcome.status, "message": outcome.message}))
+    elif outcome.exit_code == 0:
+        out(str(outcome.run_dir / "analysis.md"))
+    else:
+        err(f"error: {outcome.message}")
+    raise typer.Exit(outcome.exit_code)
+
+
+@cli.command()
+def watch(run_dir: RunArg, no_mouse: MouseOpt = False, ascii_only: AsciiOpt = False) -> None:
+    """Show a running or finished run; on a pipe, print its progress until it ends."""
+    if not run_dir.is_dir():
+        raise UserError(f"{run_dir} is no run directory: give the one that `tracelens-tui triage` printed")
+    if sys.stdout.isatty():
+        from tracelens_tui.app.main import run_app
+
+        run_app(run_dir, options=_app_options(None, None, None, False, no_mouse, ascii_only))
+        return
+    from tracelens_tui.watching import print_run
+
+    raise typer.Exit(print_run(run_dir))
+
+
+@cli.command()
+def tables(
+    trace: TraceArg,
+    out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the tables go.")],
+    platform: PlatformOpt = None,
+    arch: ArchOpt = None,
+    device: DeviceOpt = None,
+    table_format: Annotated[str, typer.Option("--format", metavar="csv|parquet|xlsx")] = "csv",
+    no_cache: NoCacheOpt = False,
+) -> None:
+    """Write the tables: time split, ops, kernels, roofline, collectives, idle gaps."""
+    from tracelens_tui.analysis.tables import write_tables
+
+    analysis = _analysis(trace, platform, arch, device, no_cache)
+    if analysis.split is None:
+        raise UserError(f"{trace} holds no GPU events: profile with the CUDA activity switched on, then try again")
+    for path in write_tables(analysis, out_dir, table_format):
+        out(str(path))
+
+
+@cli.command()
+def info(
+    trace: TraceArg,
+    platform: PlatformOpt = None,
+    arch: ArchOpt = None,
+    device: DeviceOpt = None,
+    no_cache: NoCacheOpt = False,
+    as_json: JsonOpt = False,
+) -> None:
+    """Say what a trace holds and whether its data can be trusted."""
+    from tracelens_tui.analysis.info import info_lines, trace_info
+
+    analysis = _analysis(trace, platform, arch, device, no_cache)
+    if as_json:
+        out(json.dumps(trace_info(analysis), ensure_ascii=True, indent=2))
+        return
+    for line in info_lines(analysis):
+        out(line)
+
+
+@cli.command()
+def report(
+    run_dir: RunArg,
+    out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Export: .md, .json, .html.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Print a run's report, or export it to a file."""
+    from tracelens_tui.report.export import export_report, read_report
+
+    if out_file is None:
+        out(read_report(run_dir).rstrip("\n"))
+        return
+    out(str(export_report(run_dir, out_file, overwrite=force)))
+
+
+@cli.command()
+def validate(run_dir: RunArg) -> None:
+    """Check a run directory's report against its data: 0 valid, 1 invalid, 2 unreadable."""
+    from tracelens_tui.report.validate import validate_run
+
+    problems = validate_run(run_dir)
+    for problem in problems:
+        out(problem)
+    out("invalid" if problems else "valid")
+    raise typer.Exit(1 if problems else 0)
+
+
+@platforms_cli.callback()
+def platforms(context: typer.Context) -> None:
+    """List the GPUs whose peaks are known."""
+    if context.invoked_subcommand is None:
+        list_platforms()
+
+
+@platforms_cli.command("list")
+def list_platforms() -> None:
+    """List the GPUs whose peaks are known."""
+    from tracelens_tui.perf.platforms import all_platforms
+
+    out(f"{'name':<22} {'vendor':<7} {'arch':<8} {'memory GB':>9} {'GB/s':>7} {'bf16 TFLOPS':>11}")
+    for entry in all_platforms():
+        bf16 = entry.roof_tflops("matrix_bf16")
+        out(
+            f"{entry.name:<22} {entry.vendor:<7} {entry.arch:<8} {entry.memory_gb or 0:>9.0f} "
+            f"{entry.mem_bw_gbps:>7.0f} {'n/a' if bf16 is None else format(bf16, '.0f'):>11}"
+        )
+
+
+@platforms_cli.command("show")
+def show_platform(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Show one GPU: every figure with its grade and source."""
+    from tracelens_tui.perf.platforms import load_platform
+
+    entry = load_platform(name)
+    out(f"{entry.name} ({entry.vendor}, {entry.arch}), {entry.mem_bw_gbps:.0f} GB/s nameplate")
+    for spec, peak in entry.peaks.items():
+        sheet = "n/a" if peak.datasheet is None else f"{peak.datasheet:g}"
+        roof = "n/a" if peak.roof is None else f"{peak.roof:g}"
+        out(f"  {spec:<14} roof {roof:>8}  datasheet {sheet:>8}  grade {peak.grade or '-':<8} {peak.source}")
+    for note in entry.notes:
+        out(f"  note: {note}")
+
+
+@cli.command()
+def demo(no_mouse: MouseOpt = False, ascii_only: AsciiOpt = False) -> None:
+    """Open the app on a generated sample trace; without a terminal, print the report's summary."""
+    from tracelens_tui.evals.demo import demo_trace
+
+    trace = demo_trace()
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from tracelens_tui.app.main import run_app
+
+        run_app(trace, options=_app_options(None, None, None, False, no_mouse, ascii_only))
+        return
+    from tracelens_tui.watching import print_demo
+
+    raise typer.Exit(print_demo(trace))
+
+
+def _analysis(trace: Path, platform: str | None, arch: Path | None, device: int | None, no_cache: bool) -> "Analysis":
+    """Open and analyse a trace for the commands that print."""
+    from tracelens_tui.analysis.source import open_analysis_of
+
+    return open_analysis_of(trace, platform=platform, arch=arch, device=device, use_cache=not no_cache)
+
+
+def _app_options(
+    platform: str | None, arch: Path | None, device: int | None, no_cache: bool, no_mouse: bool, ascii_only: bool
+) -> "AppOptions":
+    """The app's options from the command line's."""
+    from tracelens_tui.app.main import AppOptions
+
+    return AppOptions(
+        platform=platform, arch=arch, device=device, use_cache=not no_cache, mouse=not no_mouse, ascii=ascii_only
+    )
+
+
+def _need_terminal(what: str) -> None:
+    """Refuse to draw on a pipe."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError(
+            f"{what} needs a terminal: use `tracelens-tui triage TRACE` for the report or `tracelens-tui info TRACE`"
+        )

@@ -1,0 +1,64 @@
+"""Exact numbers from whatever a file holds: ints, decimals, numeric strings, scientific notation."""
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from typing import Any
+
+INT64_MAX = 2**63 - 1
+NS_MAX = 2**62  # so that a start and a duration can be added
+
+_EXACT = Context(prec=120, rounding=ROUND_HALF_EVEN)
+_DIGITS_OF_INT64 = 19
+_LONGEST_NUMBER = 400  # characters; a longer text is no time and no id, and must not cost quadratic time
+
+
+def decimal_of(value: Any) -> Decimal | None:  # noqa: ANN401 - decoded JSON
+    """Return the finite number that ``value`` stands for, exactly; None for anything else.
+
+    A float is read by its shortest text, which is what the file held if it had at most 15 digits.
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int):
+        return Decimal(value) if abs(value) <= INT64_MAX else None
+    if isinstance(value, float):
+        value = repr(value)
+    if isinstance(value, str):
+        value = _parsed(value)
+    return value if isinstance(value, Decimal) and value.is_finite() else None
+
+
+def _parsed(text: str) -> Decimal | None:
+    text = text.strip()
+    if not text or len(text) > _LONGEST_NUMBER or not text.isascii() or "_" in text:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def nanoseconds(value: Any) -> tuple[int | None, bool]:  # noqa: ANN401 - decoded JSON
+    """Return a time of ``value`` microseconds in ns, and whether digits below the ns were rounded (half to even).
+
+    The time is None where there is no number or where it is beyond 146 years.
+    """
+    if type(value) is int and -(10**15) < value < 10**16:
+        return value * 1000, False
+    number = decimal_of(value)
+    if number is None or number.adjusted() >= _DIGITS_OF_INT64:
+        return None, False
+    exact = _EXACT.scaleb(number, 3)
+    whole = _EXACT.to_integral_value(exact)
+    result = int(whole)
+    return (result, whole != exact) if abs(result) <= NS_MAX else (None, False)
+
+
+def integer(value: Any) -> int | None:  # noqa: ANN401 - decoded JSON
+    """Return the 64-bit whole number that ``value`` stands for (``6``, ``"6"``, ``6.0``), else None."""
+    if type(value) is int:
+        return value if abs(value) <= INT64_MAX else None
+    number = decimal_of(value)
+    if number is None or number.adjusted() >= _DIGITS_OF_INT64:
+        return None
+    whole = int(number)
+    return whole if whole == number and abs(whole) <= INT64_MAX else None

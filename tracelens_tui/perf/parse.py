@@ -1,0 +1,105 @@
+"""From the argument lists of a trace to :class:`OpArgs`.  Trace text is hostile: literal JSON only, never eval."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tracelens_tui.perf.types import Dims, OpArgs, Shape
+
+_LARGEST = 1 << 62  # nothing real is larger; beyond it a size is a defect of the file
+
+
+def op_args(
+    name: str, dims: str, types: str, strides: str = "", concrete: str = "", kernels: Sequence[str] = ()
+) -> OpArgs:
+    """Return the parsed arguments of an op; each text is the JSON of a list, "" where nothing was recorded.
+
+    A list that is malformed, or holds what no shape can be (negative, fractional, nested too deep), becomes empty, so
+    that a model has nothing to go by and answers None.
+    """
+    return OpArgs(
+        name=name,
+        dims=_dims(dims),
+        types=_strings(types),
+        strides=_dims(strides),
+        concrete=_strings(concrete),
+        kernels=tuple(kernels),
+    )
+
+
+def as_bool(text: str) -> bool | None:
+    """Return a recorded bool ("True"), None for anything else."""
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def as_int(text: str) -> int | None:
+    """Return a recorded integer ("15"), None for anything else."""
+    body = text.strip()
+    digits = body.removeprefix("-")
+    return int(body) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+
+
+def as_float(text: str) -> float | None:
+    """Return a recorded finite number ("0.", "1e-05"), None for anything else."""
+    if len(text) > 40 or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def as_ints(text: str) -> tuple[int, ...] | None:
+    """Return a recorded list of integers ("[16, 16]"), None for anything else."""
+    value = _json_list(text)
+    if value is None or not all(type(item) is int for item in value):
+        return None
+    return tuple(value)
+
+
+def _json_list(text: str) -> list[Any] | None:
+    if not text:
+        return None
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    return value if isinstance(value, list) else None
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return tuple(_string(item) for item in _json_list(text) or ())
+
+
+def _string(item: object) -> str:
+    if isinstance(item, str):
+        return item
+    return "" if item is None else str(item)
+
+
+def _dims(text: str) -> Dims:
+    parsed: list[Shape | tuple[Shape, ...]] = []
+    for item in _json_list(text) or ():
+        entry = _entry(item)
+        if entry is None:
+            return ()
+        parsed.append(entry)
+    return tuple(parsed)
+
+
+def _entry(item: object) -> Shape | tuple[Shape, ...] | None:
+    """Return a shape, or the shapes of a tensor list; None where it is neither."""
+    shape = _shape(item)
+    if shape is not None or not isinstance(item, list):
+        return shape
+    shapes = [_shape(part) for part in item]
+    return None if any(part is None for part in shapes) else tuple(part for part in shapes if part is not None)
+
+
+def _shape(item: object) -> Shape | None:
+    if not isinstance(item, list):
+        return None
+    return tuple(item) if all(type(n) is int and 0 <= n < _LARGEST for n in item) else None

@@ -1,0 +1,49 @@
+"""Which perf model an op has.  A registry is a value: extending it gives a new one, nothing is registered on import."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from tracelens_tui.perf import attention, elementwise, gemm
+from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
+
+
+class Registry:
+    """Perf models by exact op name.  Immutable; a later model of the same name replaces an earlier one."""
+
+    def __init__(self, models: Iterable[OpModel]) -> None:
+        self._models = tuple(models)
+        by_name = {name: model for model in self._models for name in model.names}
+        self._by_name: Mapping[str, OpModel] = MappingProxyType(by_name)
+
+    def extended(self, models: Iterable[OpModel]) -> "Registry":
+        """Return a registry that also knows ``models``; they win over built-in ones of the same name."""
+        return Registry([*self._models, *models])
+
+    def model(self, name: str) -> OpModel | None:
+        """Return the model of an op, None if it has none."""
+        return self._by_name.get(name)
+
+    def cost_of(self, args: OpArgs) -> OpCost | None:
+        """Return what one call costs; None if the op has no model or its arguments do not say.
+
+        Evaluate once per distinct arguments; equal arguments give equal costs.
+        """
+        model = self.model(args.name)
+        return None if model is None else model.cost(args)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every op name that has a model."""
+        return frozenset(self._by_name)
+
+
+@lru_cache(maxsize=1)
+def default_registry() -> Registry:
+    """Return the registry of all built-in models."""
+    return Registry([*gemm.MODELS, *attention.MODELS, *elementwise.MODELS])
+
+
+def cost_of(args: OpArgs, registry: Registry | None = None) -> OpCost | None:
+    """Return what one call costs by the given, else the built-in, models; see :meth:`Registry.cost_of`."""
+    return (registry or default_registry()).cost_of(args)

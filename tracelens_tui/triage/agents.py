@@ -1,0 +1,36 @@
+"""The sub-agents: which skill works on which categories of the manifest."""
+
+from dataclasses import dataclass
+
+from tracelens_tui.run.findings import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """A sub-agent.  ``id`` is its skill directory; it covers the named categories of the manifest."""
+
+    id: str
+    tier: Tier
+    categories: tuple[str, ...]
+
+
+GEMM = AgentSpec("gemm", "compute", ("gemm", "groupedgemm_fwd", "groupedgemm_bwd"))
+ATTENTION = AgentSpec("attention", "compute", ("sdpa_fwd", "sdpa_bwd", "inferenceattention"))
+ELEMENTWISE = AgentSpec("elementwise", "compute", ("elementwise",))
+GENERIC = AgentSpec("generic", "compute", ())
+"""Takes every compute category that no other agent covers."""
+CPU_IDLE = AgentSpec("cpu-idle", "system", ("cpu_idle",))
+
+AGENTS = (CPU_IDLE, GEMM, ATTENTION, ELEMENTWISE, GENERIC)
+
+_BY_CATEGORY = {category: agent for agent in AGENTS for category in agent.categories}
+
+
+def agent_of(category: str) -> AgentSpec:
+    """Return the sub-agent that covers a category of the manifest."""
+    return _BY_CATEGORY.get(category, GENERIC)
+
+
+def category_name(display_name: str) -> str:
+    """Return the manifest name of a category: ``SDPA_fwd`` -> ``sdpa_fwd``."""
+    return display_name.lower().replace(" ", "_").replace("/", "_") or "other"

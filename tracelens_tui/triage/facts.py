@@ -1,0 +1,101 @@
+"""What the sub-agents know of an operation and of the run: plain values, read from the run directory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tracelens_tui.perf.types import Dims
+from tracelens_tui.run.findings import Operation
+
+Scalar = int | float | str | bool
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFact:
+    """One kernel of an operation: its name and its time over all calls."""
+
+    name: str
+    time_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpFacts:
+    """One distinct operation, as its category's metrics file has it.
+
+    ``index`` is its place in the file's ``operations``; ``view`` is the row that a finding shows.  Times are
+    milliseconds over all calls, efficiencies ratios, both as in the file.
+    """
+
+    index: int
+    category: str
+    view: Operation
+    types: tuple[str, ...]
+    dims: Dims
+    strides: Dims
+    params: Mapping[str, Scalar]
+    exposed_ms: float
+    roof_us: float | None  # least time of one call
+    flops: float | None  # of one call
+    bytes: float | None
+    spec: str | None
+    precision: str | None
+    library: str | None
+    kernels: tuple[KernelFact, ...]
+    modelled: bool
+    cov: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return self.view.name
+
+    @property
+    def efficiency(self) -> float | None:
+        """Sum of roof times over sum of kernel times, a ratio; None without a roofline."""
+        percent = self.view.efficiency_percent
+        return None if percent is None else percent / 100
+
+    @property
+    def mean_us(self) -> float:
+        """Kernel time of one call in µs."""
+        return 1e3 * self.view.time_ms / self.view.count if self.view.count else 0.0
+
+    @property
+    def mib(self) -> float | None:
+        """Modelled traffic of one call in MiB."""
+        return None if self.bytes is None else self.bytes / MIB
+
+    def param(self, name: str) -> float | None:
+        """Return a numeric parameter of the perf model, None where there is none."""
+        value = self.params.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOp:
+    """An operation of the run in short: what advice about a neighbour needs."""
+
+    name: str
+    category: str
+    dims: Dims
+    count: int
+    time_ms: float
+    kernels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What holds for the whole run."""
+
+    window_ms: float
+    platform: str | None = None
+    vendor: str | None = None
+    arch: str | None = None
+    sm_count: int | None = None
+    training: bool = False
+    with_stack: bool = False
+    gated: bool = False  # a defect of the data: warn first, low confidence
+    quality: frozenset[str] = frozenset()  # quality codes of the trace
+    others: tuple[OtherOp, ...] = ()  # all operations of the run
+    names: frozenset[str] = field(default_factory=frozenset)  # their names and those of their kernels
