@@ -18,6 +18,9 @@ Bools = NDArray[np.bool_]
 IsModelled = Callable[[str], bool]
 """Whether ops of this name have a perf model."""
 
+_PREPARATION = frozenset({"aten::fill_", "aten::zero_"})
+"""Ops that many others call to clear their output: no reason to look into an op that launches its own kernels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -77,15 +80,16 @@ def _candidates(columns: _Columns, names: pl.Series, tree: EventTree, counted: I
     ops = np.flatnonzero(columns.kind == Kind.CPU_OP).astype(np.int32)
     ops = ops[np.argsort(tree.position[ops])]
     ops = ops[_count_below(tree, ops, counted) > 0]
-    modelled = _modelled(columns.name[ops], names, is_modelled)
+    modelled = _named(columns.name[ops], names, is_modelled)
     launching = _mask(len(columns.kind), tree.op[counted])[ops]
     comm = np.flatnonzero((columns.role == Role.COMM) & (tree.launch >= 0)).astype(np.int32)
-    leaf = launching & (_count_below(tree, ops, ops[modelled]) == 0) & (_count_below(tree, ops, comm) == 0)
+    work = modelled & ~_named(columns.name[ops], names, _PREPARATION.__contains__)
+    leaf = launching & (_count_below(tree, ops, ops[work]) == 0) & (_count_below(tree, ops, comm) == 0)
     return ops[modelled | leaf]
 
 
-def _modelled(codes: NDArray[np.uint32], names: pl.Series, is_modelled: IsModelled) -> Bools:
-    """Ask once per distinct name.  The name alone decides: arguments that are not recorded make a row without a cost."""
+def _named(codes: NDArray[np.uint32], names: pl.Series, is_modelled: IsModelled) -> Bools:
+    """Ask once per distinct name: the name alone decides, so that a row without recorded arguments is kept too."""
     distinct, index = np.unique(codes, return_inverse=True)
     return np.array([is_modelled(str(names[int(code)])) for code in distinct], dtype=np.bool_)[index]
 

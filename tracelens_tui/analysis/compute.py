@@ -10,7 +10,7 @@ from tracelens_tui.analysis.collect import select_calls
 from tracelens_tui.analysis.costs import CostBook
 from tracelens_tui.analysis.gaps import idle_gaps
 from tracelens_tui.analysis.kernels import kernel_frames
-from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, TimeSplit
+from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, TimeSplit, conform
 from tracelens_tui.analysis.rows import complete_rows, group_calls
 from tracelens_tui.analysis.timesplit import time_split
 from tracelens_tui.errors import UserError
@@ -60,7 +60,7 @@ def analyse(
     step(2)
     gpu = gpu.join(calls.select("call", "row"), on="call", how="left", maintain_order="left")
     rows = complete_rows(trace, rows, costs, platform)
-    ops = rows.with_columns(_exposed(gpu, rows.height)).select(*OPS_SCHEMA).cast(dict(OPS_SCHEMA))
+    ops = conform(rows.with_columns(_exposed(gpu, rows.height)), OPS_SCHEMA)
     step(3)
     kernels, events = kernel_frames(trace, gpu, ops)
     step(4)
@@ -74,7 +74,7 @@ def analyse(
         device=chosen,
         splits=splits,
         ops=ops,
-        calls=calls.select(*CALLS_SCHEMA).cast(dict(CALLS_SCHEMA)),
+        calls=conform(calls, CALLS_SCHEMA),
         gpu=events,
         kernels=kernels,
         gaps=gaps,

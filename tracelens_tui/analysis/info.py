@@ -9,7 +9,7 @@ from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.analysis.timesplit import raw_time_split
 from tracelens_tui.analysis.units import us_number
 from tracelens_tui.text import duration, percent, plain
-from tracelens_tui.trace.types import HOST_KINDS, LAUNCH_KINDS, Kind, Trace
+from tracelens_tui.trace.types import LAUNCH_KINDS, Kind, Trace
 
 _PARTS = ("window", "busy", "idle", "compute", "comm", "exposed_comm", "memcpy", "exposed_memcpy")
 _NO_TIME = TimeSplit(0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -97,8 +97,12 @@ def _launches(analysis: Analysis) -> tuple[int, int]:
 
 
 def _host_threads(trace: Trace) -> int:
-    host = trace.events.filter(pl.col("kind").is_in(HOST_KINDS))
-    return host["thread"].n_unique()
+    """How many threads run ops or Python; where none does, how many call the runtime."""
+    for kinds in ((Kind.CPU_OP, Kind.PYTHON_FUNCTION), LAUNCH_KINDS):
+        threads = trace.events.filter(pl.col("kind").is_in(kinds))["thread"].n_unique()
+        if threads:
+            return threads
+    return 0
 
 
 def info_lines(analysis: Analysis) -> list[str]:

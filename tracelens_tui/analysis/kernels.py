@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tracelens_tui.analysis.model import GPU_SCHEMA, KERNELS_SCHEMA
+from tracelens_tui.analysis.model import GPU_SCHEMA, KERNELS_SCHEMA, conform
 from tracelens_tui.perf.categories import kernel_category
 from tracelens_tui.perf.library import library_of
 from tracelens_tui.trace.types import Trace
@@ -22,10 +22,7 @@ def kernel_frames(trace: Trace, gpu: pl.DataFrame, ops: pl.DataFrame) -> tuple[p
         kernels.select(*_KEY, "category", "library"), on=_KEY, how="left", nulls_equal=True, maintain_order="left"
     )
     kernels = kernels.sort(["sum_ns", "kernel", "first_event"], descending=[True, False, False])
-    return (
-        kernels.select(*KERNELS_SCHEMA).cast(dict(KERNELS_SCHEMA)),
-        events.select(*GPU_SCHEMA).cast(dict(GPU_SCHEMA)),
-    )
+    return conform(kernels, KERNELS_SCHEMA), conform(events, GPU_SCHEMA)
 
 
 def _grouped(trace: Trace, gpu: pl.DataFrame) -> pl.DataFrame:

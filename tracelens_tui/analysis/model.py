@@ -107,6 +107,11 @@ GAPS_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
+def conform(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return the columns of a schema above, in its order and types."""
+    return frame.select(*schema).cast(pl.Schema(schema))
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """A trace, its tree and the frames above.  ``device`` is the one the triage speaks of (most busy time)."""

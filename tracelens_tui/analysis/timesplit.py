@@ -21,12 +21,18 @@ def time_split(trace: Trace) -> dict[int, TimeSplit]:
 
 def raw_time_split(trace: Trace) -> dict[int, TimeSplit]:
     """Return the split by the times in the file, before repairs; events without a valid duration are left out."""
-    raw = trace.repairs.group_by("event", maintain_order=True).first().select("event", "raw_start_ns", "raw_dur_ns")
-    gpu = _gpu(trace).filter(~pl.col("event").is_in(_without_time(trace).implode()))
-    gpu = gpu.join(raw, on="event", how="left").with_columns(
-        pl.coalesce("raw_start_ns", "start_ns").alias("start_ns"), pl.coalesce("raw_dur_ns", "dur_ns").alias("dur_ns")
+    raw = trace.repairs.group_by("event", maintain_order=True).first()
+    gpu = (
+        _gpu(trace)
+        .join(raw, on="event", how="left")
+        .select(
+            "device",
+            "role",
+            pl.coalesce("raw_start_ns", "start_ns").alias("start_ns"),
+            pl.when(pl.col("code").is_null()).then("dur_ns").otherwise("raw_dur_ns").alias("dur_ns"),
+        )
     )
-    return _splits(gpu)
+    return _splits(gpu.filter(pl.col("dur_ns") >= 0))
 
 
 def _gpu(trace: Trace) -> pl.DataFrame:

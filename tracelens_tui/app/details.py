@@ -1,50 +1,85 @@
-"""What the detail pane says of a selection: plain text in named styles, wrapped to a width."""
+"""What the detail pane says of a selection, as labelled paragraphs; drawn in full or in two lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import polars as pl
 
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.app.agent_rows import agent_label, rule_text
 from tracelens_tui.app.args_text import args_text
-from tracelens_tui.app.cells import Line, fixed, significant, thousands, wrap
+from tracelens_tui.app.cells import Line, fit, fixed, thousands, wrap
 from tracelens_tui.app.time_rows import TimeRow
+from tracelens_tui.errors import UserError
+from tracelens_tui.report.evidence import resolve, shown
 from tracelens_tui.run.findings import Evidence, Finding, Operation
 from tracelens_tui.run.state import AgentState
 from tracelens_tui.text import duration, percent, plain
 from tracelens_tui.trace.types import NONE_ID, Kind
 
-Resolve = Callable[[str, Sequence[Evidence]], str]
-"""Prose with evidence references -> prose with values."""
+_LABEL = 9
 
 
-def prose(label: str, text: str, width: int) -> list[Line]:
-    """Return a paragraph with a bold label before it and its other lines under the text."""
-    head = f"{label:<9}" if label else ""
-    first, *rest = wrap(plain(text), width, head)
-    return [((head, "bold"), (first[len(head) :], "")), *(((line, ""),) for line in rest)]
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A label and its text; ``brief`` ones make up the short form."""
+
+    label: str
+    text: str
+    brief: bool = False
+    style: str = ""
 
 
-def finding_lines(finding: Finding, resolve: Resolve, width: int) -> list[Line]:
+def full(paragraphs: Sequence[Paragraph], width: int) -> list[Line]:
+    """Return all paragraphs, wrapped, each with its label before it."""
+    lines: list[Line] = []
+    for one in paragraphs:
+        head = f"{one.label:<{_LABEL}}" if one.label else ""
+        first, *rest = wrap(plain(one.text), width, head)
+        lines.append(((head, "bold"), (first[len(head) :], one.style)))
+        lines += [((line, one.style),) for line in rest]
+    return lines
+
+
+def brief(paragraphs: Sequence[Paragraph], width: int) -> list[Line]:
+    """Return the two paragraphs that matter most, one line each."""
+    lines: list[Line] = []
+    for one in [paragraph for paragraph in paragraphs if paragraph.brief][:2]:
+        head = f"{one.label:<{_LABEL}}" if one.label else ""
+        text = plain(one.text)
+        room = width - len(head)
+        lines.append(((head, "bold"), (fit(text, room).rstrip(), one.style)))
+    return lines
+
+
+def finding_details(finding: Finding) -> list[Paragraph]:
     """Return everything a person needs to judge a finding: what, what to do, what it is worth, and why."""
 
-    def say(label: str, text: str) -> list[Line]:
-        return prose(label, resolve(text, finding.evidence), width) if text else []
+    def say(label: str, text: str, *, brief: bool = False) -> Paragraph:
+        return Paragraph(label, resolved(text, finding.evidence), brief)
 
-    lines = prose("", finding.title, width)
-    lines = [tuple((text, "bold") for text, _ in line) for line in lines]
-    lines += say("Insight", finding.insight)
-    lines += say("Action", finding.action)
-    lines += prose("Impact", impact_text(finding), width)
-    lines += say("Why", finding.reasoning)
-    lines += say("How", finding.resolution)
-    for caveat in finding.caveats:
-        lines += say("But", caveat)
-    lines += _operation_lines(finding.operations, width)
-    for metric in finding.metrics:
-        lines += prose("! Metric" if metric.flagged else "Metric", f"{metric.metric}: {metric.value}", width)[:1]
-    for item in finding.evidence:
-        lines.append(((f"{'Evidence':<9}", "bold"), (_evidence_text(item), ""), (_source_text(item), "dim")))
-    return lines
+    out = [
+        Paragraph("", finding.title, style="bold"),
+        say("Insight", finding.insight, brief=True),
+        say("Action", finding.action, brief=True),
+        Paragraph("Impact", impact_text(finding)),
+        say("Why", finding.reasoning),
+        say("How", finding.resolution),
+        *(say("But", caveat) for caveat in finding.caveats),
+        *(Paragraph("Op", _operation_text(operation), style="accent") for operation in finding.operations),
+        *(say("! Metric" if one.flagged else "Metric", f"{one.metric}: {one.value}") for one in finding.metrics),
+        *(Paragraph("Evidence", _evidence_text(item)) for item in finding.evidence),
+    ]
+    return [paragraph for paragraph in out if paragraph.text]
+
+
+def resolved(text: str, evidence: Sequence[Evidence]) -> str:
+    """Return prose with its values; as it is where it refers to what is not there."""
+    try:
+        return resolve(text, evidence)
+    except UserError:
+        return text
 
 
 def impact_text(finding: Finding) -> str:
@@ -57,120 +92,96 @@ def impact_text(finding: Finding) -> str:
     return f"{worth} · confidence {finding.confidence} · {finding.tier} · {finding.agent} ({finding.analyst})"
 
 
-def _operation_lines(operations: Sequence[Operation], width: int) -> list[Line]:
-    """One line per operation: time, share, count, efficiency, name and arguments."""
-    lines: list[Line] = []
-    for op in operations:
-        args = plain(op.args.replace("<br>", ", "))
-        roof = "" if op.efficiency_percent is None else f" {op.efficiency_percent:.0f}% roof"
-        numbers = f"{op.time_ms:,.3f} ms {op.percent_of_window:.1f}% n {thousands(op.count)}{roof}  "
-        lines.append(((f"{'Op':<9}", "bold"), (numbers, ""), (f"{plain(op.name)}  {args}", "accent")))
-    return lines
+def _operation_text(op: Operation) -> str:
+    """Name and arguments, then time, share, count and efficiency."""
+    args = "" if op.args == "—" else f" {op.args.replace('<br>', ', ')}"
+    roof = "" if op.efficiency_percent is None else f", {percent(op.efficiency_percent)} of the roof"
+    share = percent(op.percent_of_window)
+    return f"{op.name}{args} · {fixed(op.time_ms, 3)} ms ({share}) in {thousands(op.count)} calls{roof}"
 
 
 def _evidence_text(item: Evidence) -> str:
-    value = item.value
-    number = (
-        f"{value:,.{item.digits}f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
-    )
-    return plain(f"{item.label}: {number} {item.unit}".rstrip())
+    return f"{item.label}: {shown(item)} · {item.source} › {item.key}"
 
 
-def _source_text(item: Evidence) -> str:
-    return plain(f"  {item.source} › {item.key}")
-
-
-def op_lines(analysis: Analysis, row: dict[str, Any], width: int) -> list[Line]:
-    """Return an op row in full: name, arguments, roof, and where it was called."""
-    op = analysis.ops.row(by_predicate=_is_row(row["row"]), named=True) if "intensity" in row else row
-    name = prose("Op", op["name"], width)
+def op_details(analysis: Analysis, row: int) -> list[Paragraph]:
+    """Return a row of ``Analysis.ops`` in full: name, arguments, roof, and where it was called."""
+    op = analysis.ops.row(by_predicate=pl.col("row") == row, named=True)
     args = args_text(op["dims"], op["types"])
-    lines = [*name, *prose("Args", args or "not recorded (profile with record_shapes=True)", width)]
-    lines += prose("Roof", _roof_text(op, analysis), width)
-    thread = f"{op['category']} · {op['thread_name']} · {op['process_name']}".strip(" ·")
-    lines += prose("Where", f"{thread}; host time {duration(op['host_ns_sum'])}", width)
+    thread = " · ".join(text for text in (op["category"], op["thread_name"], op["process_name"]) if text)
+    out = [
+        Paragraph("Op", f"{op['name']}  {args or 'no shapes recorded'}", brief=True),
+        Paragraph("Roof", _roof_text(op, analysis), brief=True),
+        Paragraph("Where", f"{thread}; host time {duration(op['host_ns_sum'])} in {thousands(op['count'])} calls"),
+    ]
     if op["params"] and op["params"] != "{}":
-        lines += prose("Model", op["params"], width)
-    return lines
-
-
-def _is_row(row: int) -> Any:
-    """Predicate for one row of a frame."""
-    import polars as pl
-
-    return pl.col("row") == row
+        out.append(Paragraph("Model", op["params"]))
+    return out
 
 
 def _roof_text(op: dict[str, Any], analysis: Analysis) -> str:
     """Why an op has the roof it has, or none."""
-    if op["roof_ns"] is None:
-        if analysis.platform is None:
-            return analysis.platform_note or "no roofline: the GPU is not known"
-        return "no roofline: no perf model covers this op" if not op["modelled"] else "no roofline for these types"
-    per_call = op["kernel_ns_sum"] / op["count"]
-    return (
-        f"least {duration(op['roof_ns'])} per call by {op['bound']} ({op['spec']}); takes {duration(per_call)}: "
-        f"{percent(100 * op['efficiency'])} of the roof, mean of calls {percent(op['pct_roofline_mean'])}"
-    )
+    per_call = duration(op["kernel_ns_sum"] / op["count"])
+    if op["roof_ns"] is not None:
+        return (
+            f"{per_call} per call, at least {duration(op['roof_ns'])} by {op['bound']} ({op['spec']}): "
+            f"{percent(100 * op['efficiency'])} of the roof, mean of calls {percent(op['pct_roofline_mean'])}"
+        )
+    if analysis.platform is None:
+        return f"{per_call} per call; {analysis.platform_note or 'no roofline: the GPU is not known'}"
+    why = "no roofline for these types" if op["modelled"] else "no roofline: no perf model covers this op"
+    return f"{per_call} per call; {why}"
 
 
-def kernel_lines(row: dict[str, Any], width: int) -> list[Line]:
+def kernel_details(row: dict[str, Any]) -> list[Paragraph]:
     """Return a kernel row in full."""
-    lines = prose("Kernel", row["kernel"], width)
     where = f"stream {row['stream']} of GPU {row['device']} · {row['category']} · {row['library'] or 'library unknown'}"
-    lines += prose("Op", f"{row['op'] or 'none: no launch owns it'}", width)
-    return lines + prose("Where", where, width)
+    return [
+        Paragraph("Kernel", row["kernel"], brief=True),
+        Paragraph("Op", row["op"] or "none: no launch owns it", brief=True),
+        Paragraph("Where", where),
+    ]
 
 
-def event_lines(analysis: Analysis, event: int, width: int) -> list[Line]:
+def event_details(analysis: Analysis, event: int) -> list[Paragraph]:
     """Return an event of the tree in full."""
     trace, tree = analysis.trace, analysis.tree
     row = trace.events.row(event, named=True)
-    lines = prose("Event", str(trace.names[row["name"]]), width)
-    kind = Kind(row["kind"])
-    facts = [kind.name.lower(), f"starts {duration(row['start_ns'] - _origin(analysis))}", duration(row["dur_ns"])]
+    names, codes = trace.names, trace.events["name"]
+    facts = [Kind(row["kind"]).name.lower().replace("_", " "), f"starts at {duration(row['start_ns'])}"]
+    facts.append(f"takes {duration(row['dur_ns'])}")
     if row["device"] >= 0:
         facts.append(f"GPU {row['device']} stream {row['stream']}")
     if row["correlation"] != NONE_ID:
         facts.append(f"correlation {row['correlation']}")
+    args = trace.args.row(row["args"], named=True)
+    out = [
+        Paragraph("Event", f"{names[row['name']]}  {args_text(args['dims'], args['types'])}".rstrip(), brief=True),
+        Paragraph("Facts", " · ".join(facts), brief=True),
+    ]
     if tree.gpu_count[event]:
-        facts.append(f"GPU {duration(int(tree.gpu_ns[event]))} in {thousands(int(tree.gpu_count[event]))} events")
-    lines += prose("Facts", " · ".join(facts), width)
-    if row["args"]:
-        args = trace.args.row(row["args"], named=True)
-        lines += prose("Args", args_text(args["dims"], args["types"]) or args["dims"], width)
-        if args["concrete"]:
-            lines += prose("Inputs", args["concrete"], width)
-    path = " › ".join(str(trace.names[trace.events["name"][above]]) for above in tree.ancestors(event)[:12])
-    return lines + (prose("Inside", path, width) if path else [])
+        work = f"{duration(int(tree.gpu_ns[event]))} in {thousands(int(tree.gpu_count[event]))} events below it"
+        out.append(Paragraph("GPU", work))
+    if args["concrete"]:
+        out.append(Paragraph("Inputs", args["concrete"]))
+    path = " › ".join(str(names[codes[above]]) for above in tree.ancestors(event)[:12])
+    return [*out, Paragraph("Inside", path)] if path else out
 
 
-def _origin(analysis: Analysis) -> int:
-    """The time that starts are told from: the window's start, else 0."""
-    return 0 if analysis.split is None else analysis.split.start_ns
-
-
-def agent_lines(agent: AgentState, width: int) -> list[Line]:
+def agent_details(agent: AgentState) -> list[Paragraph]:
     """Return a sub-agent in full."""
-    lines = prose("Agent", f"{agent_label(agent)} · {agent.tier} · {agent.category} · {agent.status}", width)
-    lines += prose("Rule", rule_text(agent) or "none given", width)
-    if agent.reason:
-        lines += prose("Failed", agent.reason, width)
-    if agent.text or agent.note:
-        lines += prose("Says", agent.text or agent.note, width)
-    if agent.retries:
-        lines += prose("Retries", f"{agent.retries}", width)
-    return lines
+    out = [
+        Paragraph("Agent", f"{agent_label(agent)} · {agent.tier} · {agent.category} · {agent.status}"),
+        Paragraph("Failed", agent.reason, brief=True, style="bad"),
+        Paragraph("Rule", rule_text(agent), brief=True),
+        Paragraph("Says", agent.text or agent.note, brief=True),
+        Paragraph("Retries", thousands(agent.retries) if agent.retries else ""),
+    ]
+    return [paragraph for paragraph in out if paragraph.text]
 
 
-def time_lines(row: TimeRow, width: int) -> list[Line]:
+def time_details(row: TimeRow) -> list[Paragraph]:
     """Return a bar in full."""
-    if row.ns is None:
-        return prose("", f"{row.label}. {row.detail}".rstrip(". ") if row.detail else row.label, width)
+    amount = "" if row.ns is None else f": {duration(row.ns)}"
     share = "" if row.share is None else f", {percent(100 * row.share, 2)} of the window"
-    return prose("", f"{row.label}: {duration(row.ns)}{share}. {row.detail}", width)
-
-
-def rate(value: float | None, unit: str) -> str:
-    """Return a rate with its unit, ``n/a`` where there is none."""
-    return "n/a" if value is None else f"{significant(value)} {unit}"
+    return [Paragraph("", f"{row.label}{amount}{share}. {row.detail}".strip(), brief=True)]

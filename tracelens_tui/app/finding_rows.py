@@ -1,13 +1,16 @@
 """The findings of a run as a row source."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tracelens_tui.app.cells import NOTHING, Cell, Column, fixed
 from tracelens_tui.app.lists import ListSource
 from tracelens_tui.run.findings import Finding
+from tracelens_tui.run.marks import Mark
 from tracelens_tui.text import plain
 
+NO_MARKS: Mapping[str, Mark] = MappingProxyType({})
 TIERS = ("compute", "fusion", "system")
 COLUMNS = (
     Column("rank", "#", 3),
@@ -23,16 +26,25 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A finding and its place in the run; ``fresh`` until the cursor has been on it."""
+    """A finding and its place in the run."""
 
     place: int
     finding: Finding
-    fresh: bool = False
 
 
-def finding_source(findings: Sequence[Finding], fresh: frozenset[str] = frozenset()) -> ListSource[Ranked]:
-    """Return the findings in the run's order: by rank once they are ranked, else as they arrived."""
-    items = tuple(Ranked(place, one, one.id in fresh) for place, one in enumerate(findings, start=1))
+def finding_source(
+    findings: Sequence[Finding], fresh: Collection[str] = (), marks: Mapping[str, Mark] = NO_MARKS
+) -> ListSource[Ranked]:
+    """Return the findings in the run's order: by rank once they are ranked, else as they arrived.
+
+    ``fresh`` holds the ids that nobody has looked at yet, ``marks`` the user's verdicts; both are read when a row is
+    drawn.
+    """
+
+    def cells(ranked: Ranked) -> Sequence[Cell]:
+        return _cells(ranked, ranked.finding.id in fresh, marks.get(ranked.finding.id))
+
+    items = tuple(Ranked(place, one) for place, one in enumerate(findings, start=1))
     orders = {
         "rank": lambda ranked: ranked.place,
         "mid": lambda ranked: (-1.0 if ranked.finding.impact.mid is None else ranked.finding.impact.mid, -ranked.place),
@@ -43,19 +55,22 @@ def finding_source(findings: Sequence[Finding], fresh: frozenset[str] = frozense
         "category": lambda ranked: (ranked.finding.category, ranked.place),
         "library": lambda ranked: (ranked.finding.library or "~", ranked.place),
     }
-    return ListSource(COLUMNS, items, _cells, lambda ranked: ranked.finding.id, orders, sort_key="rank")
+    return ListSource(COLUMNS, items, cells, lambda ranked: ranked.finding.id, orders, sort_key="rank")
 
 
-def _cells(ranked: Ranked) -> Sequence[Cell]:
+def _cells(ranked: Ranked, fresh: bool, mark: Mark | None) -> Sequence[Cell]:  # noqa: FBT001
     finding = ranked.finding
     mid = finding.impact.mid
+    verdict = None if mark is None else mark.verdict
+    sign = "x" if verdict == "rejected" else "✓" if verdict == "accepted" else "•" if fresh else ""
+    style = "dim" if verdict == "rejected" else "bold" if fresh else ""
     return [
-        (f"{'•' if ranked.fresh else ''}{ranked.place}", "bold" if ranked.fresh else ""),
-        NOTHING if mid is None else (fixed(mid, 1), "bold"),
-        (plain(finding.title), ""),
-        (finding.tier, ""),
-        (finding.confidence, "dim" if finding.confidence == "low" else ""),
-        (finding.bound, "") if finding.bound else NOTHING,
-        (plain(finding.category), ""),
-        (plain(finding.library), "") if finding.library else NOTHING,
+        (f"{sign}{ranked.place}", style),
+        NOTHING if mid is None else (fixed(mid, 1), style or "bold"),
+        (plain(finding.title), style),
+        (finding.tier, style),
+        (finding.confidence, "dim" if finding.confidence == "low" else style),
+        (finding.bound, style) if finding.bound else NOTHING,
+        (plain(finding.category), style),
+        (plain(finding.library), style) if finding.library else NOTHING,
     ]

@@ -175,6 +175,10 @@ class Pane(Widget, can_focus=True):
         if 0 <= y < self.body_height:
             self.refresh(Region(0, y + self.fixed, self.size.width, 1))
 
+    def refresh_title(self) -> None:
+        """Draw the title rule again."""
+        self.refresh(Region(0, 0, self.size.width, 1))
+
     def refresh_position(self) -> None:
         """Draw the right end of the title rule again."""
         width = min(self.size.width, 24)

@@ -6,7 +6,7 @@ its filter, and makes the cells of one row at a time.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -14,59 +14,9 @@ from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
-from tracelens_tui.app.cells import Cell, Column, fit, thousands, widths
+from tracelens_tui.app.cells import Cell, fit, thousands, widths
 from tracelens_tui.app.pane import Pane
-
-
-class RowSource(Protocol):
-    """The rows that a widget shows: immutable data and a view of it (order, filter)."""
-
-    needle: str
-    """The filter that is on, "" for none."""
-    sort_key: str
-    descending: bool
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """The columns; one of them grows."""
-        ...
-
-    @property
-    def total(self) -> int:
-        """Rows without the filter."""
-        ...
-
-    def __len__(self) -> int:
-        """Rows shown."""
-        ...
-
-    def cells(self, index: int) -> Sequence[Cell]:
-        """One cell per column, plain text."""
-        ...
-
-    def key(self, index: int) -> Hashable:
-        """What names the row, whatever the order."""
-        ...
-
-    def index(self, key: Hashable) -> int | None:
-        """Where the row of that key stands now; None where the filter hides it."""
-        ...
-
-    def text(self, index: int) -> str:
-        """The row as one text, for copying."""
-        ...
-
-    def find(self, needle: str, start: int, step: int) -> int | None:
-        """The next row from ``start`` (not itself) in direction ``step`` that holds ``needle``, around the end."""
-        ...
-
-    def filter(self, needle: str) -> None:
-        """Show only rows that hold ``needle``, in any case of letters; "" shows all."""
-        ...
-
-    def sort(self, key: str, *, descending: bool) -> None:
-        """Order by the column of that key."""
-        ...
+from tracelens_tui.app.row_source import RowSource
 
 
 class Rows(Pane):
@@ -119,11 +69,41 @@ class Rows(Pane):
     # Data ----------------------------------------------------------------------------------------------------------
 
     def show(self, source: RowSource) -> None:
-        """Show other rows; the cursor stays on the row of the same key, at the same height of the screen."""
-        source.filter(self.source.needle)
-        held, height = self.key, self.cursor - self.top
+        """Show other rows; the cursor stays on the row of the same key, at the same height of the screen.
+
+        Where the same rows stand in the same places, only those that look different are drawn again.
+        """
+        old, held, height = self.source, self.key, self.cursor - self.top
+        source.filter(old.needle)
+        if old.sort_key and old.sort_key != source.sort_key and any(c.key == old.sort_key for c in source.columns):
+            source.sort(old.sort_key, descending=old.descending)
         self.source = source
-        self.rows_changed(held, height)
+        if len(old) == len(source) and old.columns == source.columns and self._same_keys(old):
+            self._draw_changed(old)
+        else:
+            self.rows_changed(held, height)
+
+    def _visible(self) -> range:
+        """The rows that can be seen."""
+        return range(self.top, min(self.top + self.body_height, len(self.source)))
+
+    def _same_keys(self, old: RowSource) -> bool:
+        """Whether the rows that can be seen, and the cursor's, are the same ones as before."""
+        rows = [*self._visible(), *([self.cursor] if len(self.source) else [])]
+        return all(old.key(row) == self.source.key(row) for row in rows)
+
+    def _draw_changed(self, old: RowSource) -> None:
+        """Draw the rows again whose cells changed."""
+        self.forget_strips()
+        for row in self._visible():
+            if list(old.cells(row)) != list(self.source.cells(row)):
+                self.refresh_body_line(row)
+
+    def redraw(self, row: int) -> None:
+        """Draw one row again because its cells changed."""
+        for state in range(3):
+            self._strips.discard((row, state))
+        self.refresh_body_line(row)
 
     def rows_changed(self, held: Hashable | None, height: int) -> None:
         """Draw again after the view changed, with the cursor on ``held`` at that height if it is still shown."""

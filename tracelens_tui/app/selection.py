@@ -1,6 +1,6 @@
 """What is selected, and the way back."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 PaneName = str
 """Id of a pane: findings, kernels, tree, time, agents, report."""
@@ -12,19 +12,8 @@ class Selection:
 
     finding: str | None = None  # Finding.id
     op: int | None = None  # row of Analysis.ops
+    kernel: int | None = None  # row of the kernel table, in its view by kernel
     event: int | None = None  # row of Trace.events
-
-    def with_finding(self, finding: str | None) -> "Selection":
-        """Return the selection with another finding."""
-        return replace(self, finding=finding)
-
-    def with_op(self, op: int | None) -> "Selection":
-        """Return the selection with another op row."""
-        return replace(self, op=op)
-
-    def with_event(self, event: int | None) -> "Selection":
-        """Return the selection with another event."""
-        return replace(self, event=event)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ _CAUSES = {
     "launch": "launch latency",
     "sync": "host waits (sync)",
     "host": "host work",
-    "unknown": "cause unknown",
 }
 
 
@@ -101,7 +100,7 @@ def _gap_rows(analysis: Analysis, split: TimeSplit) -> Iterator[TimeRow]:
     for place, gap in enumerate(gaps.head(GAPS_SHOWN).iter_rows(named=True)):
         host = gap["host_event"]
         during = "" if host is None else f"; host in {plain(str(names[codes[host]]))}"
-        cause = _CAUSES.get(gap["cause"], gap["cause"])
+        cause = _CAUSES.get(gap["cause"], "cause unknown")
         yield TimeRow(
             ("gap", place),
             cause,

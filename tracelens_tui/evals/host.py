@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tracelens_tui.evals.device import GpuSpan, Role, Stream
 from tracelens_tui.evals.values import Arg, json_list, json_text, recorded
-from tracelens_tui.evals.writer import GPU_ROW, PID, START_NS, GpuSpan, Role, Stream, TraceWriter, us
+from tracelens_tui.evals.writer import GPU_ROW, PID, START_NS, TraceWriter, us
 
 Direction = Literal["HtoD", "DtoH", "DtoD"]
+FlowPhase = Literal["s", "f"]
 _COPY_NAMES = {
     "HtoD": "Memcpy HtoD (Host -> Device)",
     "DtoH": "Memcpy DtoH (Device -> Host)",
@@ -95,7 +97,8 @@ class HostThread:
         self._frames.append(ids.python)
         number = "" if module is None else f'"Python module id": {module}, '
         args = f'"Python parent id": {parent}, {number}"Python id": {ids.python}, "Ev Idx": {ids.index}'
-        return Span(self, "python_function", name, args, written=self.writer.capture.with_stack)
+        capture = self.writer.capture
+        return Span(self, "python_function", name, args, written=capture.with_stack and capture.with_cpu)
 
     def module(self, name: str, number: int) -> Span:
         """Return the frame of an nn.Module call, such as ``nn.Module: LlamaMLP_3``."""
@@ -142,11 +145,17 @@ class HostThread:
         self, direction: Direction, size: int, stream: Stream, dur_ns: int, *, api: str = "hipMemcpyWithStream"
     ) -> GpuSpan:
         """Copy ``size`` bytes; hipMemcpyWithStream blocks the host until the copy has ended."""
-        runtime = f'"src": "0x7f52c4a00000", "dst": "0x7f53e0000000", "bytes": "{size}", "kind": "{_COPY_KINDS[direction]}"'
+        runtime = (
+            f'"src": "0x7f52c4a00000", "dst": "0x7f53e0000000", "bytes": "{size}", "kind": "{_COPY_KINDS[direction]}"'
+        )
         args = f'"kind": "{direction}", "bytes": {size}, "memory bandwidth (GB/s)": {size / dur_ns!r}'
         blocking = api == "hipMemcpyWithStream"
         return self._submit(
-            (api, "", runtime), ("gpu_memcpy", _COPY_NAMES[direction], args), (stream, dur_ns, "copy"), 3_600, wait=blocking
+            (api, "", runtime),
+            ("gpu_memcpy", _COPY_NAMES[direction], args),
+            (stream, dur_ns, "copy"),
+            3_600,
+            wait=blocking,
         )
 
     def fill(self, stream: Stream, dur_ns: int) -> GpuSpan:
@@ -174,7 +183,7 @@ class HostThread:
             f'    "ts": {us(start)}, "dur": {us(self.now - start)},\n    "args": {{\n      {args}\n    }}\n  }},\n'
         )
 
-    def flow(self, phase: Literal["s", "f"], number: int, tid: int, ns: int, cat: str = "ac2g") -> None:
+    def flow(self, phase: FlowPhase, number: int, tid: int, ns: int, cat: str = "ac2g") -> None:
         """Write one end of a flow on a host row."""
         self.writer.host(_flow(phase, number, PID, tid, ns, cat))
 
@@ -190,11 +199,14 @@ class HostThread:
             text += f', "Sequence number": {sequence}, "Fwd thread id": {forward_thread}'
         if args and self.writer.capture.record_shapes:
             text += f", {recorded(args)}"
-        return Span(self, cat, name, f'{text}{extra}, "Ev Idx": {ids.index}')
+        return Span(self, cat, name, f'{text}{extra}, "Ev Idx": {ids.index}', written=self.writer.capture.with_cpu)
+
+    def _external(self) -> str:
+        """The id of the op that is running, where ops are recorded."""
+        return f'"External id": {self._ops[-1]}, ' if self._ops and self.writer.capture.with_cpu else ""
 
     def _runtime_args(self, api: str, correlation: int, extra: str) -> str:
-        external = f'"External id": {self._ops[-1]}, ' if self._ops else ""
-        return f'{external}{extra}"cid": {_CALL_IDS[api]}, "correlation": {correlation}'
+        return f'{self._external()}{extra}"cid": {_CALL_IDS[api]}, "correlation": {correlation}'
 
     def _submit(
         self,
@@ -211,25 +223,30 @@ class HostThread:
         ids.correlation += 1
         begin = self.now
         self.spend(host_ns)
+        self.now = max(self.now, stream.room_ns())
         start = stream.enqueue(self.now + writer.jitter.around(_QUEUE_NS), dur_ns)
         if wait:
             self.now = max(self.now, stream.free_ns + writer.jitter.around(9_000))
-        self.write("cuda_runtime", api, begin, self._runtime_args(api, ids.correlation, before) + (after and f", {after}"))
+        self.write(
+            "cuda_runtime", api, begin, self._runtime_args(api, ids.correlation, before) + (after and f", {after}")
+        )
         self.flow("s", ids.correlation, self.tid, begin)
-        external = f'"External id": {self._ops[-1]}, ' if self._ops else ""
         writer.gpu(
-            f'  {{\n    "ph": "X", "cat": "{cat}", "name": {json_text(name)}, "pid": {GPU_ROW}, "tid": {stream.number},\n'
-            f'    "ts": {us(start)}, "dur": {us(dur_ns)},\n    "args": {{\n      {external}"device": {GPU_ROW}, '
+            f'  {{\n    "ph": "X", "cat": "{cat}", "name": {json_text(name)}, '
+            f'"pid": {GPU_ROW}, "tid": {stream.number},\n'
+            f'    "ts": {us(start)}, "dur": {us(dur_ns)},\n'
+            f'    "args": {{\n      {self._external()}"device": {GPU_ROW}, '
             f'"stream": {stream.number}, "correlation": {ids.correlation}, {args}\n    }}\n  }},\n'
         )
         writer.gpu(_flow("f", ids.correlation, GPU_ROW, stream.number, start, "ac2g"))
         self.spend(300)
         span = GpuSpan(start, start + dur_ns, role)
-        writer.log(span, stream, self._annotations[-1] if self._annotations else None)
+        annotated = self._annotations[-1] if self._annotations and writer.capture.with_cpu else None
+        writer.log(span, stream, annotated)
         return span
 
 
-def _flow(phase: Literal["s", "f"], number: int, pid: int, tid: int, ns: int, cat: str) -> str:
+def _flow(phase: FlowPhase, number: int, pid: int, tid: int, ns: int, cat: str) -> str:
     return (
         f'  {{\n    "ph": "{phase}", "id": {number}, "pid": {pid}, "tid": {tid}, "ts": {us(ns)},\n'
         f'    "cat": "{cat}", "name": "{cat}"{_FLOW_TAIL[phase]}\n  }},\n'

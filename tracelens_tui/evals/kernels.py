@@ -30,7 +30,9 @@ def tensile(
     BLAS sees the transposed problem, so the right operand comes first.  ``tuned`` gives a hipBLASLt kernel, else one of
     rocBLAS.  The grid is in work-items, as hipExtModuleLaunchKernel takes it.
     """
-    tile_m, tile_n, tile_k = (256, 224, 64) if tuned and m * n > 1 << 22 else (128, 112, 64) if tuned else (256, 112, 64)
+    tile_m, tile_n, tile_k = (
+        (256, 224, 64) if tuned and m * n > 1 << 22 else (128, 112, 64) if tuned else (256, 112, 64)
+    )
     first, second = "Alik" if right_transposed else "Ailk", "Bjlk" if left_transposed else "Bljk"
     letter = _LETTERS[dtype]
     tile = f"MT{tile_m}x{tile_n}x{tile_k}"
@@ -89,7 +91,9 @@ def reduce(op: str, outputs: int, dtype: str = "fp32") -> Kernel:
         "(at::TensorIterator&)::{lambda(float, float)#1}>"
     )
     reducer = f"at::native::ReduceOp<{name}, {functor}, unsigned int, {name}, 4, 4>"
-    return Kernel(f"void at::native::reduce_kernel<512, 1, {reducer} >({reducer})", (ceil(outputs / 8), 1, 1), (64, 8, 1))
+    return Kernel(
+        f"void at::native::reduce_kernel<512, 1, {reducer} >({reducer})", (ceil(outputs / 8), 1, 1), (64, 8, 1)
+    )
 
 
 def foreach(functor: str, depth: int, blocks: int) -> Kernel:
@@ -103,7 +107,9 @@ def foreach(functor: str, depth: int, blocks: int) -> Kernel:
 def copy(source: str, target: str, elements: int, *, contiguous: bool = True) -> Kernel:
     """Return the kernel of ``aten::copy_`` between two element types."""
     if source == "bf16" and target == "fp32":
-        functor = f"at::native::bfloat16tofloat32_copy_kernel_cuda(at::TensorIteratorBase&)::{{lambda({CPP['bf16']})#1}}"
+        functor = (
+            f"at::native::bfloat16tofloat32_copy_kernel_cuda(at::TensorIteratorBase&)::{{lambda({CPP['bf16']})#1}}"
+        )
         return vectorized(functor, 2, elements, 4)
     if target == "bf16" and source == "fp32":
         functor = "at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}"
@@ -122,7 +128,9 @@ def aotriton(name: str, blocks: int) -> Kernel:
 
 def ck_fmha(direction: str, heads: int, rows: int, dim: int = 128) -> Kernel:
     """Return an attention kernel of Composable Kernel: direction Fwd or BwdDQDKDV."""
-    shape = f"ck_tile::TileFmhaShape<ck_tile::sequence<128, 128, 32, {dim}, 32, {dim}>, ck_tile::sequence<4, 1, 1>, true>"
+    shape = (
+        f"ck_tile::TileFmhaShape<ck_tile::sequence<128, 128, 32, {dim}, 32, {dim}>, ck_tile::sequence<4, 1, 1>, true>"
+    )
     problem = (
         "ck_tile::bf16_t, ck_tile::bf16_t, ck_tile::bf16_t, float, float, "
         f"{shape}, false, ck_tile::SimplifiedGenericAttentionMask<true>"
@@ -135,4 +143,6 @@ def ck_fmha(direction: str, heads: int, rows: int, dim: int = 128) -> Kernel:
 
 def rccl(blocks: int = 56) -> Kernel:
     """Return RCCL's kernel: one name for every collective."""
-    return Kernel("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", (blocks, 1, 1), (256, 1, 1), "hipExtLaunchKernel")
+    return Kernel(
+        "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", (blocks, 1, 1), (256, 1, 1), "hipExtLaunchKernel"
+    )

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
+from tracelens_tui.evals.device import GpuSpan
 from tracelens_tui.evals.roof import Bound, LeastTime
-from tracelens_tui.evals.values import Arg, Tensor, dims_text
-from tracelens_tui.evals.writer import GpuSpan, TraceWriter
+from tracelens_tui.evals.values import Arg, Tensor, dims_text, types_text
+from tracelens_tui.evals.writer import TraceWriter
 
 
 @dataclass(slots=True)
@@ -15,6 +17,7 @@ class OpTruth:
 
     op: str
     dims: str  # JSON text of Input Dims
+    types: str  # JSON text of Input type
     bound: Bound
     roof_ns: float  # least time of one call
     calls: int = 0
@@ -85,7 +88,7 @@ class Planted:
     facts: dict[str, float] = field(default_factory=dict)  # further figures of a scenario
 
     def find(self, op: str, dims: str | None = None) -> OpTruth:
-        """Return the truth of one op; with several shapes of it, ``dims`` must say which.  KeyError if there is none."""
+        """Return the truth of one op, with several shapes of it that of ``dims``; KeyError unless just one matches."""
         matches = [truth for truth in self.ops if truth.op == op and dims in {None, truth.dims}]
         if len(matches) != 1:
             raise KeyError(f"{len(matches)} ops match {op} {dims or ''}")
@@ -101,7 +104,7 @@ class Ledger:
     def add(self, op: str, args: tuple[Arg, ...], roof: LeastTime, kernel_ns: int) -> OpTruth:
         """Count a call and return the record of its op."""
         tensors = tuple(arg for arg in args if isinstance(arg, Tensor | tuple))
-        truth = self._ops.setdefault((op, tensors), OpTruth(op, dims_text(args), roof.bound, roof.ns))
+        truth = self._ops.setdefault((op, tensors), OpTruth(op, dims_text(args), types_text(args), roof.bound, roof.ns))
         truth.add(kernel_ns)
         return truth
 
@@ -160,5 +163,5 @@ def split(log: Iterable[GpuSpan]) -> Split:
 def longest_gap(log: Iterable[GpuSpan]) -> Interval:
     """Return the longest time in which no GPU event runs, (0, 0) where there is none."""
     busy = union((span.start_ns, span.end_ns) for span in log)
-    gaps = [(before[1], after[0]) for before, after in zip(busy, busy[1:], strict=False)]
+    gaps = [(before[1], after[0]) for before, after in pairwise(busy)]
     return max(gaps, key=lambda gap: gap[1] - gap[0], default=(0, 0))

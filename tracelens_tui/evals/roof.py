@@ -1,7 +1,7 @@
 """The least time of an op on an MI300X, from its shapes: small formulas of our own, independent of ``perf``.
 
-The generators plan kernel durations with them, so that a trace has the efficiencies that were planted, and the tests hold
-the perf models against them.  Peaks are the achievable figures of the MI300X, the bandwidth is the nameplate.
+The generators plan kernel durations with them, so that a trace has the efficiencies that were planted, and the tests
+hold the perf models against them.  Peaks are the achievable figures of the MI300X, the bandwidth is the nameplate.
 """
 
 from dataclasses import dataclass

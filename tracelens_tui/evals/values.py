@@ -83,7 +83,7 @@ def recorded(args: tuple[Arg, ...]) -> str:
     """Return the four fields that ``record_shapes`` adds to a cpu_op."""
     concrete = [arg if isinstance(arg, str) else "" for arg in args]
     return (
-        f'"Concrete Inputs": {json_list(concrete)}, "Input type": {json_list([_type_name(arg) for arg in args])}, '
+        f'"Concrete Inputs": {json_list(concrete)}, "Input type": {types_text(args)}, '
         f'"Input Strides": {json_list([_strides(arg) for arg in args])}, "Input Dims": {dims_text(args)}'
     )
 
@@ -91,6 +91,11 @@ def recorded(args: tuple[Arg, ...]) -> str:
 def dims_text(args: tuple[Arg, ...]) -> str:
     """Return the JSON text of the ``Input Dims`` field."""
     return json_list([_shape(arg) for arg in args])
+
+
+def types_text(args: tuple[Arg, ...]) -> str:
+    """Return the JSON text of the ``Input type`` field."""
+    return json_list([_type_name(arg) for arg in args])
 
 
 def _shape(arg: Arg) -> list[object]:

@@ -11,12 +11,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Literal
+from typing import IO, cast
 
 from tracelens_tui.atomic import replacing
+from tracelens_tui.evals.device import GpuSpan, Jitter, Stream
 from tracelens_tui.evals.values import json_list, json_text
-
-Role = Literal["compute", "comm", "copy"]
 
 BASE_NS = 226 * 7_889_238 * 10**9
 """Epoch of the file's times: the profiler counts from the last multiple of 7,889,238 s."""
@@ -36,54 +35,13 @@ class Capture:
     """What the pretended profiler was asked to record, and on what machine."""
 
     seed: int = 0
+    with_cpu: bool = True  # without it: runtime calls and GPU events only
     with_stack: bool = True
     record_shapes: bool = True
     devices: int = 1  # GPUs in deviceProperties
     device_name: str = "AMD Instinct MI300X"
     world_size: int = 1
     trace_name: str = "trace.json"
-
-
-@dataclass(frozen=True, slots=True)
-class GpuSpan:
-    """One GPU event as it was written."""
-
-    start_ns: int
-    end_ns: int
-    role: Role
-
-
-@dataclass(slots=True)
-class Stream:
-    """A GPU queue: kernels run one after the other."""
-
-    number: int
-    free_ns: int = 0
-
-    def enqueue(self, ready_ns: int, dur_ns: int) -> int:
-        """Return the start of work that may begin at ``ready_ns``; the queue is taken until its end."""
-        start = max(ready_ns, self.free_ns + 1)
-        self.free_ns = start + dur_ns
-        return start
-
-    def wait_for(self, other: "Stream") -> None:
-        """Let later work begin only after everything that is queued on the other stream now."""
-        self.free_ns = max(self.free_ns, other.free_ns)
-
-
-class Jitter:
-    """Deterministic small variations, the same on every Python version."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, seed: int) -> None:
-        self._state = (seed * 2 + 1) & 0xFFFFFFFFFFFFFFFF
-
-    def around(self, value: int, percent: int = 25) -> int:
-        """Return ``value`` changed by at most ``percent``."""
-        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFFFFFFFFFF
-        spread = value * percent // 100
-        return value - spread + (self._state >> 33) % (2 * spread + 1)
 
 
 def us(ns: int) -> str:
@@ -100,7 +58,7 @@ class _Annotated:
 
 
 @dataclass(slots=True)
-class _Ids:
+class Ids:
     """Number spaces of the file; they overlap, as real ones do."""
 
     external: int = 0
@@ -116,7 +74,7 @@ class TraceWriter:
 
     path: Path
     capture: Capture = field(default_factory=Capture)
-    ids: _Ids = field(default_factory=_Ids)
+    ids: Ids = field(default_factory=Ids)
     gpu_log: list[GpuSpan] = field(default_factory=list)
     streams: dict[int, Stream] = field(default_factory=dict)
     events: int = 0
@@ -139,9 +97,8 @@ class TraceWriter:
         raw = self._stack.enter_context(temporary.open("wb"))
         self._file = raw
         if self.path.suffix == ".gz":
-            self._file = self._stack.enter_context(
-                gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0)
-            )
+            packed = gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0)
+            self._file = cast("IO[bytes]", self._stack.enter_context(packed))
         self._spool = self._stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES))
         self._file.write(self._header().encode())
         return self

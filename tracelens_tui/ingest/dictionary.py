@@ -4,6 +4,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracelens_tui.ingest.records import Schema
+
 Codes = NDArray[np.uint32]
 
 _SEPARATOR = "\x1f"
@@ -16,7 +18,7 @@ class RowDictionary:
     final code of ``c`` is ``mapping[c]``.  Nothing is looked up in Python, row by row.
     """
 
-    def __init__(self, schema: dict[str, type[pl.DataType]], *, empty_row: bool = False) -> None:
+    def __init__(self, schema: Schema, *, empty_row: bool = False) -> None:
         """With ``empty_row``, code 0 is a row of empty texts that exists from the start."""
         self._schema = schema
         first = {name: [""] if empty_row else [] for name in schema}
@@ -25,7 +27,7 @@ class RowDictionary:
 
     def add(self, rows: pl.DataFrame) -> Codes:
         """Return the provisional code of each row."""
-        codes, first = _encode(_keys(rows))
+        codes, first = codes_by_appearance(_keys(rows))
         codes = codes + np.uint32(self._size)
         self._parts.append(rows[first])
         self._size += len(first)
@@ -34,7 +36,7 @@ class RowDictionary:
     def finish(self) -> tuple[pl.DataFrame, Codes]:
         """Return the distinct rows and the final code of every provisional code."""
         rows = pl.concat(self._parts)
-        mapping, first = _encode(_keys(rows))
+        mapping, first = codes_by_appearance(_keys(rows))
         return rows[first].rechunk(), mapping
 
 
@@ -44,8 +46,8 @@ def _keys(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.concat_str(pl.all().cast(pl.String), separator=_SEPARATOR)).to_series()
 
 
-def _encode(keys: pl.Series) -> tuple[Codes, NDArray[np.intp]]:
-    """Return the code of each key, numbered by first appearance, and the position of each code's first appearance."""
+def codes_by_appearance(keys: pl.Series) -> tuple[Codes, NDArray[np.intp]]:
+    """Return the code of each key, numbered by first appearance, and the position of each code's first key."""
     coded = keys.cast(pl.Categorical(pl.Categories.random()))
     codes = coded.to_physical().to_numpy().astype(np.uint32, copy=False)
     if not len(codes):

@@ -1,19 +1,33 @@
 """The tolerant decoder: one Python object per event, any spelling of a number, nothing assumed.
 
-It is two orders of magnitude slower than the columns of :mod:`tracelens_tui.ingest.columns`; tests use it, and the
-stretches of a file that the fast path refuses.
+It is an order of magnitude slower than :mod:`tracelens_tui.ingest.decode`; tests use it, and the stretches of a file
+that the fast path refuses.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tracelens_tui.ingest.assemble import Assembler
 from tracelens_tui.ingest.metadata import metadata_of
 from tracelens_tui.ingest.numbers import integer, nanoseconds
-from tracelens_tui.ingest.records import ID_ARGS, OLD_ID_ARGS, OLD_TEXT_ARGS, RECORD_SCHEMA, TEXT_ARGS
+from tracelens_tui.ingest.records import (
+    ARGS_RECORD,
+    EVENT_RECORD,
+    FLOW_CATEGORIES,
+    FLOW_RECORD,
+    ID_ARGS,
+    LABEL_RECORD,
+    LABELS,
+    TEXT_ARGS,
+    WITHOUT_ARGS,
+    Batch,
+)
 from tracelens_tui.trace.types import Source, Trace
 
 _BATCH = 50_000
@@ -22,62 +36,88 @@ _BATCH = 50_000
 def trace_from_objects(objects: Iterable[Any], *, metadata: Mapping[str, Any] | None = None) -> Trace:
     """Return the Trace of an iterable of Chrome trace events; ``metadata`` holds the other top-level keys of the file.
 
-    Times are exact if the numbers are ints, ``Decimal`` or text.  Objects without a ``ph`` are skipped, unreadable
-    events counted in the quality record; nothing is repaired.
+    Times are exact if the numbers are ints, ``Decimal`` or text.  Objects without a ``ph`` are skipped, events without
+    a readable time counted in the quality record; nothing is repaired.
     """
     assembler = Assembler()
-    batch: list[Any] = []
-    for item in objects:
-        batch.append(item)
-        if len(batch) >= _BATCH:
-            _add(assembler, batch)
-            batch = []
-    _add(assembler, batch)
+    rest: Iterator[Any] = iter(objects)
+    while batch := list(islice(rest, _BATCH)):
+        assembler.add(batch_of(batch))
     return assembler.finish(metadata_of(metadata or {}, Source(path="", format="kineto", size=0)))
 
 
-def _add(assembler: Assembler, batch: list[Any]) -> None:
-    frame, rounded = records_of(batch)
-    assembler.add(frame, rounded=rounded)
-
-
-def records_of(objects: Iterable[Any]) -> tuple[pl.DataFrame, int]:
-    """Return the records of the objects that are events, and the number of times that lost digits below the ns."""
-    columns: dict[str, list[Any]] = {name: [] for name in RECORD_SCHEMA}
-    rounded = 0
+def batch_of(objects: Iterable[Any]) -> Batch:
+    """Return the records of the objects that are events; whatever else is among them is skipped."""
+    collected = _Collected()
     for item in objects:
         if isinstance(item, Mapping) and item.get("ph") is not None:
-            record, lost = _record(item)
-            rounded += lost
-            for name, values in columns.items():
-                values.append(record.get(name))
-    return pl.DataFrame(columns, schema=RECORD_SCHEMA), rounded
+            collected.take(item)
+    return Batch(
+        phases=collected.phases,
+        events=_frame(collected.events, EVENT_RECORD),
+        args=_frame(collected.args, ARGS_RECORD),
+        args_of=np.array(collected.args_of, np.int64),
+        flows=_frame(collected.flows, FLOW_RECORD),
+        labels=_frame(collected.labels, LABEL_RECORD),
+        rounded=collected.rounded,
+    )
 
 
-def _record(event: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    start, start_rounded = nanoseconds(event.get("ts"))
-    duration, duration_rounded = nanoseconds(event.get("dur"))
-    record: dict[str, Any] = {
-        "phase": text_of(event["ph"]),
-        "category": text_of(event.get("cat")),
-        "name": text_of(event.get("name")),
-        "pid": text_of(event.get("pid")),
-        "tid": text_of(event.get("tid")),
-        "start_ns": start,
-        "dur_ns": duration,
-        "flow_id": integer(event.get("id")),
-    }
-    args = event.get("args")
-    if isinstance(args, Mapping):
-        _add_args(record, args)
-    return record, start_rounded + duration_rounded
+def _frame(rows: list[tuple[Any, ...]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _add_args(record: dict[str, Any], args: Mapping[str, Any]) -> None:
-    for spellings, read in ((ID_ARGS, integer), (OLD_ID_ARGS, integer), (TEXT_ARGS, text_of), (OLD_TEXT_ARGS, text_of)):
-        for key, column in spellings.items():
-            if key in args and record.get(column) is None:
-                record[column] = read(args[key])
+class _Collected:
+    """The rows of a batch as they come."""
+
+    def __init__(self) -> None:
+        self.phases: Counter[str] = Counter()
+        self.events: list[tuple[Any, ...]] = []
+        self.args: list[tuple[Any, ...]] = []
+        self.args_of: list[int] = []
+        self.flows: list[tuple[Any, ...]] = []
+        self.labels: list[tuple[Any, ...]] = []
+        self.rounded = 0
+        self._taken = 0
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        phase = text_of(event["ph"]) or ""
+        self.phases[phase] += 1
+        args = event.get("args")
+        args = args if isinstance(args, Mapping) else {}
+        if phase == "X":
+            self._take_event(event, args)
+        elif phase in {"s", "f"}:
+            self._take_flow(event, finish=phase == "f")
+        elif phase == "M":
+            self._take_label(event, args)
+        self._taken += 1
+
+    def _take_event(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+        category = text_of(event.get("cat"))
+        if args and category not in WITHOUT_ARGS:
+            self.args_of.append(len(self.events))
+            numbers = (integer(args.get(key)) for key in ID_ARGS)
+            self.args.append((*numbers, *(text_of(args.get(key)) for key in TEXT_ARGS)))
+        start, duration = self._time(event.get("ts")), self._time(event.get("dur"))
+        place = text_of(event.get("pid")), text_of(event.get("tid"))
+        self.events.append((self._taken, category, text_of(event.get("name")), *place, start, duration))
+
+    def _take_flow(self, event: Mapping[str, Any], *, finish: bool) -> None:
+        if text_of(event.get("cat")) in FLOW_CATEGORIES:
+            place = text_of(event.get("pid")), text_of(event.get("tid"))
+            self.flows.append((integer(event.get("id")), finish, *place, self._time(event.get("ts"))))
+
+    def _take_label(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+        name = text_of(event.get("name"))
+        if name in LABELS:
+            place = text_of(event.get("pid")), text_of(event.get("tid"))
+            self.labels.append((name, *place, text_of(args.get(LABELS[name]))))
+
+    def _time(self, value: Any) -> int | None:  # noqa: ANN401 - decoded JSON
+        time, rounded = nanoseconds(value)
+        self.rounded += rounded
+        return time
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - decoded JSON

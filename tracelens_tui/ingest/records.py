@@ -1,50 +1,31 @@
-"""The flat record that every reader produces, one row per object of the event list that has a ``ph``."""
+"""What every reader hands over: batches of records, and what the keys of a Kineto event mean."""
 
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracelens_tui.trace.types import Kind
 
-RECORD_SCHEMA: dict[str, type[pl.DataType]] = {
-    "phase": pl.String,
+Schema = dict[str, type[pl.DataType]]
+
+EVENT_RECORD: Schema = {
+    "uid": pl.Int64,  # position among the batch's objects
     "category": pl.String,
     "name": pl.String,
-    "pid": pl.String,
+    "pid": pl.String,  # a reader may give whole numbers instead
     "tid": pl.String,
     "start_ns": pl.Int64,  # null: no readable time
     "dur_ns": pl.Int64,  # null: none given
-    "flow_id": pl.Int64,
-    "correlation": pl.Int64,
-    "external_id": pl.Int64,
-    "sequence": pl.Int64,
-    "fwd_thread": pl.Int64,
-    "device": pl.String,
-    "stream": pl.String,
-    "bytes": pl.String,
-    "label_name": pl.String,  # of process_name and thread_name
-    "label_text": pl.String,  # of process_labels
-    # the columns of ARGS_SCHEMA and DETAIL_SCHEMA
-    "dims": pl.String,
-    "types": pl.String,
-    "strides": pl.String,
-    "concrete": pl.String,
-    "grid": pl.String,
-    "block": pl.String,
-    "collective": pl.String,
-    "dtype": pl.String,
-    "group": pl.String,
-    "group_ranks": pl.String,
-    "group_size": pl.String,
-    "in_nelems": pl.String,
-    "out_nelems": pl.String,
-    "in_split": pl.String,
-    "out_split": pl.String,
-    "kernel_file": pl.String,
-    "comms_id": pl.String,
 }
+"""One row per "X" event."""
 
 ID_ARGS = {
     "correlation": "correlation",
     "External id": "external_id",
+    "external id": "external_id_2021",
     "Sequence number": "sequence",
     "Fwd thread id": "fwd_thread",
 }
@@ -54,8 +35,6 @@ TEXT_ARGS = {
     "device": "device",
     "stream": "stream",
     "bytes": "bytes",
-    "name": "label_name",
-    "labels": "label_text",
     "Input Dims": "dims",
     "Input type": "types",
     "Input Strides": "strides",
@@ -65,6 +44,7 @@ TEXT_ARGS = {
     "Collective name": "collective",
     "dtype": "dtype",
     "Process Group Name": "group",
+    "Process Group ID": "group_2023",
     "Process Group Ranks": "group_ranks",
     "Group size": "group_size",
     "In msg nelems": "in_nelems",
@@ -74,11 +54,38 @@ TEXT_ARGS = {
     "kernel_file": "kernel_file",
     "Comms Id": "comms_id",
 }
-"""Key in ``args`` -> record column, for text and for values kept as JSON text."""
+"""Key in ``args`` -> record column, for text; lists become JSON text.  A spelling of older profilers has its year."""
 
-OLD_ID_ARGS = {"external id": "external_id"}
-OLD_TEXT_ARGS = {"Process Group ID": "group"}
-"""Spellings of older profilers; they count where the present one is absent."""
+ARGS_RECORD: Schema = {
+    **dict.fromkeys(ID_ARGS.values(), pl.Int64),
+    **dict.fromkeys(TEXT_ARGS.values(), pl.String),
+}
+"""One row per "X" event whose arguments are read, null where a key is absent."""
+
+FLOW_RECORD: Schema = {
+    "id": pl.Int64,
+    "finish": pl.Boolean,
+    "pid": pl.String,
+    "tid": pl.String,
+    "start_ns": pl.Int64,
+}
+"""One row per end of an arrow from a launch to GPU work."""
+
+LABEL_RECORD: Schema = {
+    "name": pl.String,  # one of LABELS
+    "pid": pl.String,
+    "tid": pl.String,
+    "text": pl.String,
+}
+"""One row per "M" event that names a process or a thread."""
+
+LABELS = {"process_name": "name", "process_labels": "labels", "thread_name": "name"}
+"""Name of an "M" event -> key of its text in ``args``."""
+
+FLOW_CATEGORIES = frozenset({"ac2g", "async_cpu_to_gpu", "async_gpu"})
+
+WITHOUT_ARGS = frozenset({"python_function"})
+"""Categories whose arguments are not read: they are most of a trace, and nothing in a Trace needs them."""
 
 KINDS: dict[str, Kind] = {
     "cpu_op": Kind.CPU_OP,
@@ -106,3 +113,16 @@ KINDS: dict[str, Kind] = {
     "overhead": Kind.OVERHEAD,
 }
 """Category in lower case -> kind; whatever is not here is ``Kind.OTHER``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The records of one stretch of the event list."""
+
+    phases: Counter[str]  # "ph" -> objects; their sum is the number of objects that are events
+    events: pl.DataFrame  # EVENT_RECORD
+    args: pl.DataFrame  # ARGS_RECORD
+    args_of: NDArray[np.int64]  # row of ``args`` -> row of ``events``
+    flows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FLOW_RECORD))
+    labels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LABEL_RECORD))
+    rounded: int = 0  # times that had digits below the nanosecond

@@ -13,8 +13,9 @@ into one batch leave FLOPs unknown.  The math backend has no model: it decompose
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from tracelens_tui.perf.operands import Tensor, bytes_of, matrix, tensor, total, value
 from tracelens_tui.perf.parse import as_bool, as_float, as_int
@@ -31,15 +32,14 @@ class Causal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where an op keeps its arguments; -1 = it has no such argument."""
+    """How an op lays out Q, K and V (its first three arguments) and where it keeps the others (None = nowhere)."""
 
     heads_first: bool  # B H N D, else B N H D
-    causal: int
-    dropout: int = -1
-    mask: int = -1  # additive mask tensor
+    causal: Callable[[OpArgs], Causal | None]  # the mask that a call recorded, None = not recorded
+    dropout: int | None = None
+    mask: int | None = None  # additive mask tensor
     sequences: tuple[int, ...] = ()  # cumulative lengths of packed sequences
     window: tuple[int, ...] = ()  # left and right size of a sliding window
-    alignment: Causal = Causal.BOTTOM_RIGHT
     flash: bool = True
 
 
@@ -54,27 +54,19 @@ class _Shape:
     d_v: int
 
 
-def _model(layout: _Layout) -> Callable[[OpArgs], OpCost | None]:
-    def cost(args: OpArgs) -> OpCost | None:
-        return _cost(args, layout)
-
-    return cost
-
-
 def _cost(args: OpArgs, layout: _Layout) -> OpCost | None:
     if any(tensor(args, index) is not None for index in layout.sequences):
         return _packed(args)
-    operands = [matrix(args, index, 4) for index in range(3)]
-    q, k, v = operands
+    q, k, v = (matrix(args, index, 4) for index in range(3))
     if q is None or k is None or v is None:
         return None
     shape = _shape(q, k, v, heads_first=layout.heads_first)
     if shape is None:
         return None
-    causal = _causal(args, layout)
-    pairs = None if causal is None or _windowed(args, layout) else _double_pairs(shape.n_q, shape.n_kv, causal)
-    flops = None if pairs is None else shape.batch * shape.h_q * pairs * (shape.d_qk + shape.d_v)
-    mask = tensor(args, layout.mask) if layout.mask >= 0 else None
+    causal = layout.causal(args)
+    doubled = None if causal is None or _windowed(args, layout) else _double_pairs(shape.n_q, shape.n_kv, causal)
+    flops = None if doubled is None else shape.batch * shape.h_q * doubled * (shape.d_qk + shape.d_v)
+    mask = None if layout.mask is None else tensor(args, layout.mask)
     outputs = shape.batch * shape.n_q * shape.h_q * shape.d_v
     return OpCost(
         flops=flops,
@@ -111,29 +103,25 @@ def _packed(args: OpArgs) -> OpCost | None:
     )
 
 
-def _causal(args: OpArgs, layout: _Layout) -> Causal | None:
-    """Return the mask that the recorded argument stands for, None if it is not recorded."""
-    text = value(args, layout.causal)
-    recorded = as_bool(text)
-    if recorded is not None:
-        return layout.alignment if recorded else Causal.NONE
-    return None
+def _flag(index: int, alignment: Causal) -> Callable[[OpArgs], Causal | None]:
+    """A mask recorded as a bool argument; ``alignment`` is what True stands for."""
+
+    def causal(args: OpArgs) -> Causal | None:
+        recorded = as_bool(value(args, index))
+        return None if recorded is None else alignment if recorded else Causal.NONE
+
+    return causal
 
 
-def _efficient_causal(args: OpArgs) -> Causal | None:
-    """Mask of ``aten::_efficient_attention_forward``: 0 none, 1 from the top left, 2 from the bottom right."""
-    code = as_int(value(args, 9))
-    return None if code is None else {0: Causal.NONE, 1: Causal.TOP_LEFT, 2: Causal.BOTTOM_RIGHT}.get(code)
+def _mask_type(index: int) -> Callable[[OpArgs], Causal | None]:
+    """A mask recorded as a number: 0 none, 1 from the top left, 2 from the bottom right."""
+    kinds = {0: Causal.NONE, 1: Causal.TOP_LEFT, 2: Causal.BOTTOM_RIGHT}
 
+    def causal(args: OpArgs) -> Causal | None:
+        code = as_int(value(args, index))
+        return None if code is None else kinds.get(code)
 
-def _efficient_forward(args: OpArgs) -> OpCost | None:
-    causal = _efficient_causal(args)
-    layout = _Layout(heads_first=False, causal=9, dropout=8, mask=3, sequences=(4, 5), flash=False)
-    if causal is None:
-        return _cost(args, layout)
-    concrete = list(args.concrete)
-    concrete[9] = str(causal is not Causal.NONE)
-    return _cost(replace(args, concrete=tuple(concrete)), replace(layout, alignment=causal))
+    return causal
 
 
 def _windowed(args: OpArgs, layout: _Layout) -> bool:
@@ -159,45 +147,60 @@ def _params(args: OpArgs, layout: _Layout, shape: _Shape, causal: Causal | None)
         "H_KV": shape.h_kv,
         "d_h_qk": shape.d_qk,
         "d_h_v": shape.d_v,
+        "flash_impl": layout.flash,
     }
-    dropout = as_float(value(args, layout.dropout)) if layout.dropout >= 0 else None
+    dropout = None if layout.dropout is None else as_float(value(args, layout.dropout))
     if dropout is not None:
         params["dropout"] = dropout
     if causal is not None:
         params["causal"] = causal is not Causal.NONE
-    if causal not in {None, Causal.NONE} and shape.n_q != shape.n_kv and causal is not None:
-        params["causal_alignment"] = causal.value
-    params["flash_impl"] = layout.flash
+        if causal is not Causal.NONE and shape.n_q != shape.n_kv:
+            params["causal_alignment"] = causal.value
     return params
 
 
 def _sdpa(layout: _Layout, *names: str) -> OpModel:
-    return OpModel(names, "SDPA", "SDPA_fwd", _model(layout))
+    return OpModel(names, "SDPA", "SDPA_fwd", partial(_cost, layout=layout))
 
 
-_TOP_LEFT = Causal.TOP_LEFT
-_FLASH_PACKAGE = _Layout(heads_first=False, causal=5, dropout=3, window=(6, 7))
+def _bottom_right(index: int) -> Callable[[OpArgs], Causal | None]:
+    return _flag(index, Causal.BOTTOM_RIGHT)
+
+
+def _top_left(index: int) -> Callable[[OpArgs], Causal | None]:
+    return _flag(index, Causal.TOP_LEFT)
+
 
 MODELS = (
-    _sdpa(_Layout(heads_first=True, causal=4, dropout=3), "aten::_scaled_dot_product_flash_attention"),
     _sdpa(
-        _Layout(heads_first=True, causal=6, dropout=5, mask=3, alignment=_TOP_LEFT, flash=False),
+        _Layout(heads_first=True, causal=_bottom_right(4), dropout=3),
+        "aten::_scaled_dot_product_flash_attention",
+    ),
+    _sdpa(
+        _Layout(heads_first=True, causal=_top_left(6), dropout=5, mask=3, flash=False),
         "aten::_scaled_dot_product_efficient_attention",
         "aten::_scaled_dot_product_cudnn_attention",
     ),
     _sdpa(
-        _Layout(heads_first=True, causal=5, dropout=4, mask=3, alignment=_TOP_LEFT, flash=False),
+        _Layout(heads_first=True, causal=_top_left(5), dropout=4, mask=3, flash=False),
         "aten::_scaled_dot_product_fused_attention_overrideable",
     ),
     _sdpa(
-        _Layout(heads_first=False, causal=8, dropout=7, sequences=(3, 4), window=(11, 12)),
+        _Layout(heads_first=False, causal=_bottom_right(8), dropout=7, sequences=(3, 4), window=(11, 12)),
         "aten::_flash_attention_forward",
     ),
     _sdpa(
-        _Layout(heads_first=True, causal=10, dropout=9, mask=3, sequences=(4, 5), alignment=_TOP_LEFT, flash=False),
+        _Layout(heads_first=False, causal=_mask_type(9), dropout=8, mask=3, sequences=(4, 5), flash=False),
+        "aten::_efficient_attention_forward",
+    ),
+    _sdpa(
+        _Layout(heads_first=True, causal=_top_left(10), dropout=9, mask=3, sequences=(4, 5), flash=False),
         "aten::_cudnn_attention_forward",
     ),
-    OpModel(("aten::_efficient_attention_forward",), "SDPA", "SDPA_fwd", _efficient_forward),
-    _sdpa(_FLASH_PACKAGE, "flash_attn::_flash_attn_forward", "FlashAttnFunc"),
+    _sdpa(
+        _Layout(heads_first=False, causal=_bottom_right(5), dropout=3, window=(6, 7)),
+        "flash_attn::_flash_attn_forward",
+        "FlashAttnFunc",
+    ),
 )
 """Argument positions as in PyTorch's ``native_functions.yaml`` and the flash-attn package (2.x)."""

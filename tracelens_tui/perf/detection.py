@@ -22,7 +22,14 @@ _GIB = 1 << 30
 _MEMORY_TOLERANCE = 0.10  # ECC and reserves hide up to 8 % of the labelled memory
 _WHOLE = 0.9  # fewer SMs than this share of the device: a partition of it
 _CDNA_WARP = 64
-_AMD_GENERATIONS = {(9, 0): ("gfx908", "gfx90a"), (9, 4): ("gfx942",), (9, 5): ("gfx950",), (11, 0): ("gfx1100",), (12, 0): ("gfx1201",)}  # fmt: skip
+_AMD_GENERATIONS = {
+    (9, 0): ("gfx908", "gfx90a"),
+    (9, 4): ("gfx942",),
+    (9, 5): ("gfx950",),
+    (11, 0): ("gfx1100",),
+    (12, 0): ("gfx1201",),
+}
+"""Compute version as a trace has it -> architectures."""
 
 
 def detect(metadata: TraceMetadata) -> tuple[Platform | None, str]:
@@ -65,7 +72,10 @@ def _of_device(device: DeviceProperties) -> tuple[Platform | None, str]:
     shown = plain(device.name, 60)
     if len(candidates) != 1:
         return None, _why_not_by_name(shown, device)
-    return _as_reported(candidates[0], device, f"deviceProperties name '{shown}'")
+    platform = candidates[0]
+    if _has_more_memory(platform, device):
+        return None, f"GPU '{shown}' has more memory than the known {platform.name}: give --platform or --arch"
+    return _as_reported(platform, device, f"deviceProperties name '{shown}'")
 
 
 def _why_not_by_name(shown: str, device: DeviceProperties) -> str:
@@ -105,10 +115,10 @@ def _by_properties(device: DeviceProperties) -> tuple[Platform | None, str]:
         return None, f"{unnamed} and its SMs and memory are not recorded: give --platform"
     fitting = _matching(device)
     if len(fitting) == 1:
-        return fitting[0], f"{unnamed}; {what} is {fitting[0].name}"
+        return fitting[0], f"{what} ({unnamed})"
     if fitting:
-        return None, f"{unnamed} and {what} fits {', '.join(p.name for p in fitting)}: give --platform"
-    return None, f"{unnamed} and {what} fits no known GPU: give --platform or --arch"
+        return None, f"{unnamed} and {what} are those of {' and '.join(p.name for p in fitting)}: give --platform"
+    return None, f"{unnamed} and no known GPU has {what}: give --platform or --arch"
 
 
 def _matching(device: DeviceProperties) -> list[Platform]:
@@ -144,7 +154,8 @@ def _as_reported(platform: Platform, device: DeviceProperties, how: str) -> tupl
     share = device.sm_count / platform.reported_sms
     memory = _memory_share(platform, device)
     part = f"{device.sm_count} of {platform.reported_sms} {_unit(platform)}"
-    note = f"Peaks scaled to {part}; bandwidth scaled by {memory:.2f}, the device's share of the memory."
+    bandwidth = f"scaled to {memory:.2f}, its share of the memory" if memory < 1 else "not scaled: it sees all memory"
+    note = f"A partition: peaks scaled to {part}; bandwidth {bandwidth}."
     peaks = {
         spec: replace(peak, datasheet=_times(peak.datasheet, share), achievable=_times(peak.achievable, share),
                       measured=None, measured_grade="", measured_source="")
@@ -160,7 +171,7 @@ def _as_reported(platform: Platform, device: DeviceProperties, how: str) -> tupl
         peaks=peaks,
         notes=(note, *platform.notes),
     )
-    return scaled, f"{how}, {part}: a partition, its peaks and bandwidth scaled"
+    return scaled, f"{how}; {part}, so peaks are scaled and bandwidth is {bandwidth}"
 
 
 def _memory_share(platform: Platform, device: DeviceProperties) -> float:
@@ -168,6 +179,13 @@ def _memory_share(platform: Platform, device: DeviceProperties) -> float:
         return 1.0
     share = device.memory_bytes / _GIB / platform.memory_gb
     return share if share < 1 - _MEMORY_TOLERANCE else 1.0
+
+
+def _has_more_memory(platform: Platform, device: DeviceProperties) -> bool:
+    """Return whether this is another board of the same name: one with more memory than the known one."""
+    if device.memory_bytes is None or platform.memory_gb is None:
+        return False
+    return device.memory_bytes / _GIB > platform.memory_gb * (1 + _MEMORY_TOLERANCE)
 
 
 def _times(value: float | None, share: float) -> float | None:

@@ -11,7 +11,7 @@ class Dtype:
     """One element type.  ``precision`` keys the platform's peaks; None where no floating-point peak applies."""
 
     name: str  # canonical: "bf16", "fp32", "int64", "bool", ...
-    bytes: float  # per element of the recorded shape; packed pairs count as one element
+    bytes: int  # per element of the recorded shape; a packed pair counts as one element
     precision: str | None
     kind: Kind = "float"
     values: int = 1  # numbers in one element: 2 in packed fp4

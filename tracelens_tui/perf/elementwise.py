@@ -31,10 +31,8 @@ class Elementwise:
         """Return the cost, None if no operand was recorded or the shapes do not broadcast."""
         own = tensor(args, 0)
         inputs = [found for found in (tensor(args, i) for i in range(self.operands)) if found is not None]
-        if not inputs or (self.in_place and own is None):
-            return None
-        shape = own.shape if self.in_place and own is not None else broadcast([t.shape for t in inputs])
-        if shape is None:
+        shape = broadcast([t.shape for t in inputs]) if inputs else None
+        if shape is None or (self.in_place and (own is None or own.shape != shape)):
             return None
         wide = promoted(inputs)
         computed = floating(wide) if self.result == "floating" else wide

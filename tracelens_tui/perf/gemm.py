@@ -81,7 +81,7 @@ def _matrix_vector(a: Tensor | None, x: Tensor | None) -> _Product | None:
 
 
 def _scaled_mm(args: OpArgs) -> OpCost | None:
-    """(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype): block and row scales are read, scalars not counted.
+    """(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype).  Row and block scales count as read, scalars not.
 
     The output type is the recorded ``out_dtype``, else 2 bytes for 8-bit operands.  Packed fp4 holds 2 values of K.
     """

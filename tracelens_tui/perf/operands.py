@@ -35,7 +35,7 @@ class Tensor:
 
 def bytes_of(elements: int, dtype: Dtype | None) -> int | None:
     """Return the bytes of so many elements, None if the type is unknown."""
-    return None if dtype is None else math.ceil(elements * dtype.bytes)
+    return None if dtype is None else elements * dtype.bytes
 
 
 def total(*parts: int | None) -> int | None:

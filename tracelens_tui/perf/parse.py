@@ -8,7 +8,7 @@ import msgspec
 
 from tracelens_tui.perf.types import Dims, OpArgs, Shape
 
-_LARGEST = 1 << 62  # nothing real is larger; beyond it a size is a defect of the file
+_LARGEST = 1 << 62  # elements of a tensor; nothing real is larger
 
 
 def op_args(
@@ -17,13 +17,13 @@ def op_args(
     """Return the parsed arguments of an op; each text is the JSON of a list, "" where nothing was recorded.
 
     A list that is malformed, or holds what no shape can be (negative, fractional, nested too deep), becomes empty, so
-    that a model has nothing to go by and answers None.
+    that a model has nothing to go by and answers None.  So does a tensor of more than 2**62 elements.
     """
     return OpArgs(
         name=name,
         dims=_dims(dims),
         types=_strings(types),
-        strides=_dims(strides),
+        strides=_dims(strides, bounded=False),
         concrete=_strings(concrete),
         kernels=tuple(kernels),
     )
@@ -80,26 +80,26 @@ def _string(item: object) -> str:
     return "" if item is None else str(item)
 
 
-def _dims(text: str) -> Dims:
+def _dims(text: str, *, bounded: bool = True) -> Dims:
     parsed: list[Shape | tuple[Shape, ...]] = []
     for item in _json_list(text) or ():
-        entry = _entry(item)
+        entry = _entry(item, bounded=bounded)
         if entry is None:
             return ()
         parsed.append(entry)
     return tuple(parsed)
 
 
-def _entry(item: object) -> Shape | tuple[Shape, ...] | None:
+def _entry(item: object, *, bounded: bool) -> Shape | tuple[Shape, ...] | None:
     """Return a shape, or the shapes of a tensor list; None where it is neither."""
-    shape = _shape(item)
+    shape = _shape(item, bounded=bounded)
     if shape is not None or not isinstance(item, list):
         return shape
-    shapes = [_shape(part) for part in item]
+    shapes = [_shape(part, bounded=bounded) for part in item]
     return None if any(part is None for part in shapes) else tuple(part for part in shapes if part is not None)
 
 
-def _shape(item: object) -> Shape | None:
-    if not isinstance(item, list):
+def _shape(item: object, *, bounded: bool) -> Shape | None:
+    if not isinstance(item, list) or not all(type(n) is int and 0 <= n <= _LARGEST for n in item):
         return None
-    return tuple(item) if all(type(n) is int and 0 <= n < _LARGEST for n in item) else None
+    return None if bounded and math.prod(item) > _LARGEST else tuple(item)

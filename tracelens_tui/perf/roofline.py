@@ -98,6 +98,7 @@ def above_every_peak(
     spec = compute_spec(cost)
     if rate is None or spec is None:
         return None
-    peaks = [p.peaks[spec] for p in platforms or packaged_platforms() if spec in p.peaks]
+    specs = {spec, "matrix_tf32"} if spec == "matrix_fp32" else {spec}  # an fp32 GEMM may run in TF32
+    peaks = [peak for p in platforms or packaged_platforms() for key, peak in p.peaks.items() if key in specs]
     highest = max((max(peak.datasheet or 0.0, peak.measured or 0.0) for peak in peaks), default=0.0)
     return (rate, highest) if highest and rate > highest else None

@@ -69,6 +69,15 @@ class Metric(Schema):
     flagged: bool
 
 
+class FusedKernel(Schema):
+    """One kernel of a fusion candidate, one instance of it."""
+
+    name: str
+    type: str  # "gemm", "elementwise", "reduce", ...
+    duration_us: float
+    modelled: bool  # a perf model covers it
+
+
 class Finding(Schema):
     """One thing worth fixing, with everything needed to check it."""
 
@@ -84,6 +93,8 @@ class Finding(Schema):
     impact: Impact
     operations: list[Operation] = []
     metrics: list[Metric] = []
+    kernels: list[FusedKernel] = []  # of a fusion finding
+    pattern: str | None = None  # name of the fusion pattern: "RMSNorm", "SwiGLU", ...
     insight: str
     action: str
     identification: str

@@ -118,7 +118,7 @@ class OperationEfficiency(Schema):
     resolved_peak_maf: float | None = None  # TFLOPS
     resolved_peak_hbm_bw: float | None = None  # TB/s
     warning: str | None = None
-    is_anomaly: bool = False  # above 110 %
+    is_anomaly: bool = False  # above the roof: the measurement or the model is off
     mean_efficiency_percent: float | None = None  # mean of per-call ratios
 
 

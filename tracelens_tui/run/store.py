@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from tracelens_tui.atomic import write_bytes
 from tracelens_tui.errors import UserError
-from tracelens_tui.run.findings import FindingsFile, Tier
+from tracelens_tui.run.findings import SCHEMA_VERSION, FindingsFile, Tier
 from tracelens_tui.run.manifest import RunInfo
 from tracelens_tui.run.places import state_dir
 
@@ -236,11 +236,15 @@ def read_json(path: Path, schema: type[Model]) -> Model:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        return schema.model_validate_json(data)
+        model = schema.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{path}: {place + ': ' if place else ''}{first['msg']}") from None
+    version = getattr(model, "schema_version", SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{path}: schema_version is {version}; this program reads {SCHEMA_VERSION}")
+    return model
 
 
 def default_run_dir(trace: Path, fingerprint: str) -> Path:

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracelens_tui.trace.links import last_at_or_before, launch_of
-from tracelens_tui.trace.nesting import Nesting, Spans, nest, subtree_sizes
+from tracelens_tui.trace.nesting import Nesting, Spans, nest
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import GPU_KINDS, HOST_KINDS, LAUNCH_KINDS, Kind, Trace
 
@@ -17,7 +17,7 @@ Int64 = NDArray[np.int64]
 _OUTER_FIRST = (Kind.USER_ANNOTATION, Kind.PYTHON_FUNCTION, Kind.CPU_OP, Kind.RUNTIME, Kind.DRIVER)
 """Which kind is the outer one of two events with the same bounds."""
 
-_OPEN_CODES = ("missing_duration", "negative_duration")
+_UNFINISHED_CODES = ("missing_duration", "negative_duration", "duration_overflow")
 """Repairs of host events whose end was never seen."""
 
 
@@ -79,46 +79,45 @@ def build_tree(trace: Trace) -> EventTree:
 def _forest(trace: Trace, columns: _Columns, launch: Int32) -> _Forest:
     host = np.flatnonzero(np.isin(columns.kind, HOST_KINDS))
     nesting = nest(_spans(trace, host, columns))
-    size = subtree_sizes(nesting)
     event = host[nesting.order]
     position = np.full(len(trace), -1, np.int64)
     position[event] = np.arange(len(event))
     gpu = np.flatnonzero(launch >= 0)
     owner = position[launch[gpu]]
-    after = _followed(nesting, size, columns.start[event], owner, columns.start[gpu])
+    after = _followed(nesting, columns.start[event], owner, columns.start[gpu])
     # under one position the deeper launch comes first: it closes before the launch around it goes on
     order = np.lexsort((-columns.dur[gpu], columns.start[gpu], -nesting.depth[owner], after))
-    return _Forest(event, nesting.parent, nesting.depth, size, gpu[order], owner[order], after[order])
+    return _Forest(event, nesting.parent, nesting.depth, nesting.size, gpu[order], owner[order], after[order])
 
 
 def _spans(trace: Trace, host: Int64, columns: _Columns) -> Spans:
     rank_of_kind = np.zeros(max(Kind) + 1, np.uint8)
     rank_of_kind[list(_OUTER_FIRST)] = np.arange(len(_OUTER_FIRST))
     kind, start = columns.kind[host], columns.start[host]
-    unseen = trace.repairs.filter(pl.col("code").is_in(_OPEN_CODES))["event"].to_numpy()
+    unseen = trace.repairs.filter(pl.col("code").is_in(_UNFINISHED_CODES))["event"].to_numpy()
     return Spans(
         thread=trace.events["thread"].to_numpy()[host],
         start=start,
         end=start + columns.dur[host],
         rank=rank_of_kind[kind],
         annotation=kind == Kind.USER_ANNOTATION,
-        open=np.isin(host, unseen),
+        unfinished=np.isin(host, unseen),
     )
 
 
-def _followed(nesting: Nesting, size: Int32, start: Int64, owner: Int64, gpu_start: Int64) -> Int64:
+def _followed(nesting: Nesting, start: Int64, owner: Int64, gpu_start: Int64) -> Int64:
     """The host position that each GPU event comes after: its launch, or the last host event below it that is earlier.
 
     Calls that launch and also hold other host events are rare; their children are sorted by start like all others.
     """
     after = owner.copy()
-    wide = np.flatnonzero(size[owner] > 1)
+    wide = np.flatnonzero(nesting.size[owner] > 1)
     if not len(wide):
         return after
     children = np.flatnonzero(np.isin(nesting.parent, owner[wide]))
     found = last_at_or_before(nesting.parent[children].astype(np.int64), start[children], owner[wide], gpu_start[wide])
     child = children[found[found >= 0]]
-    after[wide[found >= 0]] = child + size[child] - 1
+    after[wide[found >= 0]] = child + nesting.size[child] - 1
     return after
 
 

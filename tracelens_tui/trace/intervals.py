@@ -52,6 +52,15 @@ def gaps(start: Int64, end: Int64) -> Intervals:
     return last[:-1], first[1:]
 
 
+def covered(intervals: Intervals, time: Int64) -> Int64:
+    """Return how many ns of disjoint ascending intervals lie before each time."""
+    start, end = intervals
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(end - start)))
+    place = np.searchsorted(start, time, "right")
+    beyond = np.where(place > 0, np.concatenate((np.zeros(1, np.int64), end))[place] - time, 0)
+    return before[place] - np.maximum(beyond, 0)
+
+
 def segmented_union(group: NDArray[np.integer], start: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
     """Return the unions of every group as ``(group, start, end)``, by group and start.
 
@@ -95,7 +104,7 @@ def exposure(
     _, lane_start, lane_end = segmented_union(lane, start, end)
     if not len(row_of):
         return np.zeros(n_rows)
-    edges = np.unique(np.concatenate((row_start, row_end)))
+    edges = np.unique(np.concatenate((row_start, row_end, lane_start, lane_end)))
     rows = _active(edges, row_start, row_end)
     lanes = _active(edges, lane_start, lane_end)
     weight = np.where((rows == 1) | (lanes == 1), 1.0 / np.maximum(rows, 1), 0.0)

@@ -69,11 +69,22 @@ def launch_of(trace: Trace) -> NDArray[np.int32]:
     return launch
 
 
-def processes_that_launch(trace: Trace) -> list[str]:
-    """Return the pids of the host processes that own launches, in the order of their first thread."""
-    events = trace.events
-    rows = events.filter(pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") != NONE_ID))["thread"].unique()
-    return trace.threads["pid"].gather(rows.sort()).unique(maintain_order=True).to_list()
+def merged_processes(trace: Trace) -> int:
+    """Return how many host processes launch work under the same correlation numbers; 0 unless ranks were merged."""
+    launches = trace.events.lazy().filter(pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") != NONE_ID))
+    pids = trace.threads.lazy().select("pid", thread=pl.int_range(pl.len(), dtype=pl.UInt32))
+    if launches.select("thread").unique().join(pids, on="thread").select(pl.col("pid").n_unique()).collect().item() < 2:
+        return 0
+    owners = launches.join(pids, on="thread").select("pid", "correlation").unique()
+    return owners.filter(pl.col("correlation").is_duplicated()).select(pl.col("pid").n_unique()).collect().item()
+
+
+def ranks_on_one_gpu(trace: Trace) -> bool:
+    """Return whether GPU events of several merged processes carry one device number, so that times mix."""
+    processes = merged_processes(trace)
+    if processes < 2:
+        return False
+    return trace.events.filter(pl.col("kind").is_in(GPU_KINDS))["device"].n_unique() < processes
 
 
 def last_at_or_before(key_a: Int64, time_a: Int64, key_b: Int64, time_b: Int64) -> Int64:

@@ -6,13 +6,14 @@ when the rules are loaded, not when a report is written.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tracelens_tui import resources
+from tracelens_tui.report.evidence import bare_numbers
 from tracelens_tui.run.findings import Confidence
 from tracelens_tui.triage.traits import TRAITS
 
@@ -36,6 +37,23 @@ MATCH_FACTS = (
     "platform",
 )
 """Facts of the operations that a rule matched; see ``compute_common.match_facts``."""
+
+IDLE_FACTS = (
+    "idle",
+    "share",
+    "gaps",
+    "mean",
+    "longest",
+    "function",
+    "function_share",
+    "call",
+    "busy",
+    "launches",
+    "interval",
+    "delay",
+    "kernel_time",
+)
+"""Facts of the idle time of one cause; see ``idle_pack``."""
 
 Sentences = list[str]
 
@@ -88,7 +106,6 @@ class When(Data):
     traits: list[str] = []
     sibling: Range | None = None  # best efficiency among siblings over the op's own
     training: bool | None = None
-    elsewhere: list[str] = []  # each is found in an op or kernel name of the rest of the run
 
     @field_validator("op", "kernel", "no_kernel")
     @classmethod
@@ -106,6 +123,25 @@ class When(Data):
         return traits
 
 
+class IdleWhen(Data):
+    """The condition of a rule on the idle time of one cause: every field that is given must hold."""
+
+    vendor: Literal["AMD", "NVIDIA"] | None = None
+    cause: list[str] = []
+    function: str | None = None  # searched in the function responsible for most of the time
+    call: str | None = None  # searched in the host event that takes most of it
+    busy: Range | None = None  # % of the window
+    kernel_time_us: Range | None = None  # median kernel
+    host_recorded: bool | None = None
+
+    @field_validator("function", "call")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            re.compile(pattern)
+        return pattern
+
+
 class Constant(Data):
     """A quantity that a rule's text states, with where it is known from."""
 
@@ -116,13 +152,12 @@ class Constant(Data):
     source: str
 
 
-class Rule(Data):
-    """One piece of advice: when it applies, what to say, and when it would be wrong."""
+class RuleText(Data):
+    """One piece of advice: what to say, what it rests on, and when it would be wrong."""
 
     id: Annotated[str, Field(pattern=r"^[A-Z]+-[0-9]{2}[a-z]?$")]
     grade: Literal["cited", "measured", "expert"]  # best ground of the advice
     source: str  # what the advice rests on
-    when: When
     title: str
     observation: str  # a clause that ends the insight
     action: Sentences
@@ -141,64 +176,91 @@ class Rule(Data):
         """Return every text that may hold references."""
         return [self.title, self.observation, *self.action, *self.reasoning, *self.resolution, *self.wrong_when]
 
+    def provided(self) -> set[str]:
+        """Return the names that the texts may refer to."""
+        return set(self.constants)
 
-class RuleBook(Data):
-    """The rules of one sub-agent, the first that matches an operation wins."""
+
+class Rule(RuleText):
+    """Advice on operations."""
+
+    when: When
+
+    def provided(self) -> set[str]:
+        """Return the names that the texts may refer to."""
+        return {*MATCH_FACTS, *self.constants, *(name for trait in self.when.traits for name in TRAITS[trait].provides)}
+
+
+class IdleRule(RuleText):
+    """Advice on idle time of one cause."""
+
+    when: IdleWhen
+
+    def provided(self) -> set[str]:
+        """Return the names that the texts may refer to."""
+        return {*IDLE_FACTS, *self.constants}
+
+
+AnyRule = TypeVar("AnyRule", bound=RuleText)
+
+
+class RuleBook(Data, Generic[AnyRule]):
+    """The rules of one sub-agent; the first that applies wins."""
 
     agent: str
-    rules: list[Rule]
-
-
-_BOOK = TypeAdapter(RuleBook)
+    rules: list[AnyRule]
 
 
 @cache
 def rules_of(agent: str) -> tuple[Rule, ...]:
-    """Return the checked rules of a sub-agent, in order; raises ValueError where the file is wrong."""
+    """Return the checked rules of a compute sub-agent, in order; raises ValueError where the file is wrong."""
+    return _checked(agent, RuleBook[Rule])
+
+
+@cache
+def idle_rules() -> tuple[IdleRule, ...]:
+    """Return the checked rules of the idle analysis, in order; raises ValueError where the file is wrong."""
+    return _checked("cpu-idle", RuleBook[IdleRule])
+
+
+def all_rules(agent: str) -> tuple[Rule, ...]:
+    """Return the agent's rules and, after them, the generic ones for time without a model."""
+    own = rules_of(agent)
+    known = {rule.id for rule in own}
+    shared = [rule for rule in rules_of("generic") if rule.when.modelled is False and rule.id not in known]
+    return (*own, *shared)
+
+
+def qualified(text: str, rule: RuleText) -> str:
+    """Return the text with its references turned into evidence ids: ``[[time]]`` -> ``[[g-01.time]]``."""
+    return REFERENCE.sub(lambda match: f"[[{rule.slug}.{match.group(1)}]]", text)
+
+
+def references(texts: Iterable[str]) -> list[str]:
+    """Return the names that the texts refer to, each once, in order."""
+    return list(dict.fromkeys(name for text in texts for name in REFERENCE.findall(text)))
+
+
+def _checked(agent: str, schema: type[RuleBook[AnyRule]]) -> tuple[AnyRule, ...]:
     path = resources.SKILLS / agent / "rules.json"
     try:
-        book = _BOOK.validate_json(path.read_bytes())
+        book = schema.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise ValueError(f"{path} is no valid rule file: {error}") from error
     problems = [problem for rule in book.rules for problem in _problems(rule)]
     ids = [rule.id for rule in book.rules]
     problems += [f"{one} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
-    if book.agent != agent or problems:
-        raise ValueError(f"{path}: " + "; ".join(problems or [f"it is the file of {book.agent}"]))
+    if book.agent != agent:
+        problems.append(f"it is the file of {book.agent}")
+    if problems:
+        raise ValueError(f"{path}: " + "; ".join(problems))
     return tuple(book.rules)
 
 
-def provided(rule: Rule) -> set[str]:
-    """Return the names that the rule's texts may refer to."""
-    return {*MATCH_FACTS, *rule.constants, *(name for trait in rule.when.traits for name in TRAITS[trait].provides)}
-
-
-def qualified(text: str, rule: Rule) -> str:
-    """Return the text with its references turned into evidence ids: ``[[time]]`` -> ``[[g-01.time]]``."""
-    return REFERENCE.sub(lambda match: f"[[{rule.slug}.{match.group(1)}]]", text)
-
-
-def references(texts: list[str]) -> list[str]:
-    """Return the names that the texts refer to, each once, in order."""
-    return list(dict.fromkeys(name for text in texts for name in REFERENCE.findall(text)))
-
-
-def _problems(rule: Rule) -> list[str]:
+def _problems(rule: RuleText) -> list[str]:
     """What is wrong with a rule beyond its form."""
-    names = provided(rule)
+    names = rule.provided()
     missing = [name for name in references(rule.texts()) if name not in names]
     out = [f"{rule.id} refers to [[{name}]], which nothing provides" for name in missing]
-    bare = [text for text in rule.texts() if _bare_number(text)]
-    out += [f"{rule.id} holds a number outside a reference: {text!r}" for text in bare]
-    return out
-
-
-def _bare_number(text: str) -> bool:
-    """True where a number stands in the text outside references and code spans."""
-    stripped = re.sub(r"`[^`]*`", "", REFERENCE.sub("", text))
-    return re.search(r"(?<![A-Za-z0-9_-])\d", stripped) is not None
-
-
-def constants_of(agent: str) -> Mapping[str, Mapping[str, Constant]]:
-    """Return the constants of an agent's rules by rule id."""
-    return {rule.id: rule.constants for rule in rules_of(agent) if rule.constants}
+    bare = [text for text in rule.texts() if bare_numbers(text)]
+    return out + [f"{rule.id} holds a number outside a reference: {text!r}" for text in bare]

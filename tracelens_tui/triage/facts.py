@@ -1,7 +1,7 @@
 """What the sub-agents know of an operation and of the run: plain values, read from the run directory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tracelens_tui.perf.types import Dims
 from tracelens_tui.run.findings import Operation
@@ -35,6 +35,7 @@ class OpFacts:
     strides: Dims
     params: Mapping[str, Scalar]
     exposed_ms: float
+    mean_us: float  # kernel time of one call
     roof_us: float | None  # least time of one call
     flops: float | None  # of one call
     bytes: float | None
@@ -57,11 +58,6 @@ class OpFacts:
         return None if percent is None else percent / 100
 
     @property
-    def mean_us(self) -> float:
-        """Kernel time of one call in µs."""
-        return 1e3 * self.view.time_ms / self.view.count if self.view.count else 0.0
-
-    @property
     def mib(self) -> float | None:
         """Modelled traffic of one call in MiB."""
         return None if self.bytes is None else self.bytes / MIB
@@ -81,7 +77,6 @@ class OtherOp:
     dims: Dims
     count: int
     time_ms: float
-    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +93,3 @@ class RunContext:
     gated: bool = False  # a defect of the data: warn first, low confidence
     quality: frozenset[str] = frozenset()  # quality codes of the trace
     others: tuple[OtherOp, ...] = ()  # all operations of the run
-    names: frozenset[str] = field(default_factory=frozenset)  # their names and those of their kernels

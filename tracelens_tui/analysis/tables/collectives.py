@@ -3,6 +3,7 @@
 import polars as pl
 
 from tracelens_tui.analysis.tables.work import Work
+from tracelens_tui.analysis.units import in_us
 from tracelens_tui.trace.types import Kind, Role
 
 _ELEMENT_BYTES = {
@@ -49,7 +50,7 @@ def coll_analysis(work: Work) -> pl.DataFrame:
     details = trace.details[trace.events["detail"][comm["event"]]]
     kernel = trace.names.gather(comm["name"]).alias("kernel")
     frame = pl.concat([comm.select("stream", "dur_ns"), details, kernel.to_frame()], how="horizontal")
-    dur = pl.col("dur_ns") / 1_000
+    dur = pl.col("dur_ns")
     groups = (
         frame.with_columns(pl.col(pl.String).replace("", None))
         .with_columns(
@@ -67,7 +68,7 @@ def coll_analysis(work: Work) -> pl.DataFrame:
         *(pl.col(name).alias(title) for name, title in _KEY.items()),
         _megabytes("in_nelems").alias("In msg size (MB)_first"),
         _megabytes("out_nelems").alias("Out msg size (MB)_first"),
-        "dur_sum", "dur_mean", "dur_std", "dur_min", "dur_max", "operation_count",
+        *in_us("dur_sum", "dur_mean", "dur_std", "dur_min", "dur_max"), "operation_count",
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from tracelens_tui.analysis.units import in_us
+
 _NAME_LIMIT = 64
 
 
@@ -12,21 +14,22 @@ def kernel_details(gpu: pl.DataFrame, key: str, names: pl.Series) -> pl.DataFram
     name and stream, however many kernels a single call has; entries come by total time, as in TraceLens the largest
     last.
     """
-    us = pl.col("dur_ns") / 1_000
+    dur = pl.col("dur_ns")
     stats = (
         gpu.filter(pl.col(key).is_not_null())
         .group_by(key, "name", "stream", maintain_order=True)
         .agg(
             pl.len().alias("count"),
-            us.sum().alias("total_duration_us"),
-            us.mean().alias("mean_duration_us"),
-            us.median().alias("median_duration_us"),
-            us.std(ddof=0).alias("std_dev_duration_us"),
-            us.min().alias("min_duration_us"),
-            us.max().alias("max_duration_us"),
+            dur.sum().alias("total_duration_us"),
+            dur.mean().alias("mean_duration_us"),
+            dur.median().alias("median_duration_us"),
+            dur.std(ddof=0).alias("std_dev_duration_us"),
+            dur.min().alias("min_duration_us"),
+            dur.max().alias("max_duration_us"),
         )
     )
-    stats = stats.with_columns(names.gather(stats["name"]).alias("name")).sort(
+    times = [column for column in stats.columns if column.endswith("_us")]
+    stats = stats.with_columns(names.gather(stats["name"]).alias("name"), *in_us(*times)).sort(
         key, "total_duration_us", "name", "stream"
     )
     name = pl.col("name")

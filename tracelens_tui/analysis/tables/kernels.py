@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from tracelens_tui.analysis.tables.work import Work
+from tracelens_tui.analysis.units import per, share_of
 from tracelens_tui.trace.types import Kind
 
 SHORT_NS = 10_000
@@ -20,33 +21,20 @@ def kernel_summary(work: Work) -> pl.DataFrame:
     The category is that of the op that launches it; without an op ``graph`` or ``runtime`` by the launch, and
     ``unlinked`` where no launch is known.  With several devices the column ``device`` comes first.
     """
-    us = pl.col("dur_ns") / 1_000
-    groups = (
-        _with_parent(work)
-        .group_by("device", "Parent op category", "Parent cpu_op", "name", "stream", maintain_order=True)
-        .agg(
-            us.sum().alias(f"{_KERNEL}_sum"),
-            pl.len().alias(f"{_KERNEL}_count"),
-            us.mean().alias(f"{_KERNEL}_mean"),
-            us.min().alias(f"{_KERNEL}_min"),
-            us.max().alias(f"{_KERNEL}_max"),
-        )
-    )
-    total = f"{_KERNEL}_sum"
+    groups = _durations(_with_parent(work), "device", "Parent op category", "Parent cpu_op", "name", "stream")
     groups = groups.with_columns(work.analysis.trace.names.gather(groups["name"]).alias("Kernel name"))
-    groups = groups.sort([total, "Kernel name", "Parent cpu_op", "stream"], descending=[True, False, False, False])
-    share = pl.when(pl.col(total).sum() > 0).then(100.0 * pl.col(total) / pl.col(total).sum()).otherwise(0.0)
+    groups = groups.sort(["sum", "Kernel name", "Parent cpu_op", "stream"], descending=[True, False, False, False])
     frame = groups.join(work.window(), on="device", how="left", maintain_order="left").select(
         "device",
         "Parent op category",
         "Parent cpu_op",
         "Kernel name",
         pl.col("stream").alias("Kernel stream"),
-        *(f"{_KERNEL}_{stat}" for stat in ("sum", "count", "mean", "min", "max")),
-        share.alias("Percent of kernels time (%)"),
-        (100.0 * pl.col(total) * 1_000 / pl.col("window_ns")).fill_nan(0.0).alias("Percent of total time (%)"),
+        *_named(_KERNEL + "_"),
+        share_of("sum", pl.col("sum").sum()).alias("Percent of kernels time (%)"),
+        share_of("sum", pl.col("window_ns")).alias("Percent of total time (%)"),
     )
-    return frame if work.several_devices else frame.drop("device")
+    return _for_devices(work, frame)
 
 
 def short_kernel_histogram(work: Work) -> pl.DataFrame:
@@ -59,41 +47,50 @@ def short_kernel_histogram(work: Work) -> pl.DataFrame:
 def short_kernels_summary(work: Work) -> pl.DataFrame:
     """Return the short kernels by the op that launches them and its arguments, most time first."""
     trace = work.analysis.trace
-    us = pl.col("dur_ns") / 1_000
     short = _short(work)
     args = trace.events["args"].gather(short["op"]).alias("args")
-    groups = (
-        short.with_columns(args)
-        .group_by("device", "Parent cpu_op", "args", "name", maintain_order=True)
-        .agg(us.sum().alias("sum"), pl.len().alias("count"), us.mean().alias("mean"))
-    )
-    arguments = _arguments(trace.args, groups["args"])
-    groups = pl.concat([groups, arguments], how="horizontal").with_columns(
-        trace.names.gather(groups["name"]).alias("Kernel name")
-    )
+    groups = _durations(short.with_columns(args), "device", "Parent cpu_op", "args", "name")
+    arguments = trace.args.select(pl.all().replace("", None).gather(groups["args"]))
+    kernel = trace.names.gather(groups["name"]).alias("Kernel name")
+    groups = pl.concat([groups, arguments, kernel.to_frame()], how="horizontal")
+    groups = groups.sort(["sum", "Kernel name", "Parent cpu_op", "args"], descending=[True, False, False, False])
     title = f"{_SHORT} duration (µs)"
-    frame = (
-        groups.sort(["sum", "Kernel name", "Parent cpu_op", "args"], descending=[True, False, False, False])
-        .join(work.window(), on="device", how="left", maintain_order="left")
-        .select(
-            "device",
-            "Parent cpu_op",
-            pl.col("dims").alias("Input dims"),
-            pl.col("strides").alias("Input strides"),
-            pl.col("concrete").alias("Concrete Inputs"),
-            "Kernel name",
-            pl.col("sum").alias(f"{title} sum"),
-            pl.col("count").alias(f"{_SHORT} count"),
-            pl.col("mean").alias(f"{title} mean"),
-            (100.0 * pl.col("sum") * 1_000 / pl.col("window_ns")).fill_nan(0.0).alias(f"{title} percent of total time"),
-        )
+    total, count, mean, *_ = _named(f"{title} ", count=f"{_SHORT} count")
+    frame = groups.join(work.window(), on="device", how="left", maintain_order="left").select(
+        "device",
+        "Parent cpu_op",
+        pl.col("dims").alias("Input dims"),
+        pl.col("strides").alias("Input strides"),
+        pl.col("concrete").alias("Concrete Inputs"),
+        "Kernel name",
+        total,
+        count,
+        mean,
+        share_of("sum", pl.col("window_ns")).alias(f"{title} percent of total time"),
     )
+    return _for_devices(work, frame)
+
+
+def _durations(gpu: pl.DataFrame, *key: str) -> pl.DataFrame:
+    """``sum``, ``count``, ``mean``, ``min`` and ``max`` of the durations of each group in ns."""
+    dur = pl.col("dur_ns")
+    return gpu.group_by(key, maintain_order=True).agg(
+        dur.sum().alias("sum"),
+        pl.len().alias("count"),
+        dur.mean().alias("mean"),
+        dur.min().alias("min"),
+        dur.max().alias("max"),
+    )
+
+
+def _named(prefix: str, *, count: str | None = None) -> list[pl.Expr]:
+    """The columns of :func:`_durations` in µs under their titles."""
+    total, mean, low, high = (per(name, 1e3).alias(prefix + name) for name in ("sum", "mean", "min", "max"))
+    return [total, pl.col("count").alias(count or f"{prefix}count"), mean, low, high]
+
+
+def _for_devices(work: Work, frame: pl.DataFrame) -> pl.DataFrame:
     return frame if work.several_devices else frame.drop("device")
-
-
-def _arguments(args: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
-    """The argument lists of each row, null where there is none."""
-    return args.select(pl.all().replace("", None).gather(rows))
 
 
 def _short(work: Work) -> pl.DataFrame:
@@ -113,8 +110,7 @@ def _with_parent(work: Work) -> pl.DataFrame:
         .then(pl.lit("graph"))
         .otherwise(pl.lit("runtime"))
     )
-    has_op = pl.col("op").is_not_null()
     return gpu.with_columns(
         trace.names.gather(trace.events["name"].gather(gpu["op"])).alias("Parent cpu_op"),
-        pl.when(has_op).then("launcher_category").otherwise(launch).alias("Parent op category"),
+        pl.when(pl.col("op").is_not_null()).then("launcher_category").otherwise(launch).alias("Parent op category"),
     )

@@ -6,7 +6,7 @@ import polars as pl
 
 from tracelens_tui.analysis.tables.details import kernel_details
 from tracelens_tui.analysis.tables.work import Work
-from tracelens_tui.analysis.units import percent_of_total
+from tracelens_tui.analysis.units import in_us, per, percent_of_total
 from tracelens_tui.trace.types import Role
 
 _KEY = ("name", "category", "process_name", "process_label", "thread_name", "args")
@@ -15,45 +15,43 @@ _TIMES = ("total_direct_kernel_time", "total_subtree_kernel_time")
 
 def ops_summary_by_category(work: Work) -> pl.DataFrame:
     """Return the time that each category launches itself, largest first."""
-    groups = (
-        _launchers(work)
-        .group_by("category")
-        .agg(pl.len().alias("Count"), (pl.col("direct_ns").sum() / 1e6).alias("total_direct_kernel_time_ms"))
-    )
-    total = "total_direct_kernel_time_ms"
-    return (
-        groups.rename({"category": "op category"})
-        .sort([total, "op category"], descending=[True, False])
-        .with_columns(percent_of_total(total))
+    groups = _launchers(work).group_by("category").agg(pl.len().alias("Count"), pl.col("direct_ns").sum())
+    return groups.sort(["direct_ns", "category"], descending=[True, False]).select(
+        pl.col("category").alias("op category"),
+        "Count",
+        per("direct_ns", 1e6).alias("total_direct_kernel_time_ms"),
+        *percent_of_total("direct_ns"),
     )
 
 
 def ops_summary(work: Work) -> pl.DataFrame:
     """Return the time of each op name: what it launches itself and what its subtree launches."""
-    direct, subtree = pl.col("direct_ns").sum(), pl.col("subtree_ns").sum()
     groups = (
         _launchers(work)
         .group_by("name")
         .agg(
-            (direct / 1e3).alias("total_direct_kernel_time_sum"),
-            (subtree / 1e3).alias("total_subtree_kernel_time_sum"),
-            (direct / 1e6).alias("total_direct_kernel_time_ms"),
-            (subtree / 1e6).alias("total_subtree_kernel_time_ms"),
+            pl.col("direct_ns").sum(),
+            pl.col("subtree_ns").sum(),
             pl.len().alias("Count"),
             _json_strings(pl.col("category").unique().sort()).alias("Categories"),
         )
     )
-    return groups.sort(["total_direct_kernel_time_sum", "name"], descending=[True, False]).with_columns(
-        percent_of_total("total_direct_kernel_time_sum")
+    return groups.sort(["direct_ns", "name"], descending=[True, False]).select(
+        "name",
+        per("direct_ns", 1e3).alias(f"{_TIMES[0]}_sum"),
+        per("subtree_ns", 1e3).alias(f"{_TIMES[1]}_sum"),
+        per("direct_ns", 1e6).alias(f"{_TIMES[0]}_ms"),
+        per("subtree_ns", 1e6).alias(f"{_TIMES[1]}_ms"),
+        "Count",
+        "Categories",
+        *percent_of_total("direct_ns"),
     )
 
 
 def ops_unique_args(work: Work) -> pl.DataFrame:
     """Return the same for each distinct op, thread and arguments, with the kernels it launches itself."""
     trace = work.analysis.trace
-    launchers = _launchers(work).with_columns(
-        pl.col("direct_ns").truediv(1_000).alias(_TIMES[0]), pl.col("subtree_ns").truediv(1_000).alias(_TIMES[1])
-    )
+    launchers = _launchers(work).rename({"direct_ns": _TIMES[0], "subtree_ns": _TIMES[1]})
     groups = launchers.group_by(_KEY, maintain_order=True).agg(
         pl.len().alias("operation_count"),
         *_interleaved_stats(),
@@ -78,7 +76,7 @@ def ops_unique_args(work: Work) -> pl.DataFrame:
             pl.col("strides").alias("Input Strides"),
             pl.col("concrete").alias("Concrete Inputs"),
             "operation_count",
-            *(expr.meta.output_name() for expr in _interleaved_stats()),
+            *in_us(*(expr.meta.output_name() for expr in _interleaved_stats())),
             "ex_UID",
             "kernel_details_summary",
             "trunc_kernel_details",

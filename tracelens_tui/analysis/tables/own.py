@@ -3,7 +3,7 @@
 import polars as pl
 
 from tracelens_tui.analysis.tables.work import Work
-from tracelens_tui.analysis.units import us_text
+from tracelens_tui.analysis.units import in_us, per, us_text
 from tracelens_tui.trace.types import Role, Trace
 
 
@@ -34,7 +34,7 @@ def idle_gaps(work: Work) -> pl.DataFrame:
     return gaps.select(
         "device",
         us_text("start_ns").alias("ts"),
-        (pl.col("dur_ns") / 1_000).alias("dur_us"),
+        per("dur_ns", 1e3).alias("dur_us"),
         "cause",
         _name(trace, gaps["host_event"]).alias("host_event"),
         _name(trace, gaps["before_event"]).alias("kernel_before"),
@@ -45,17 +45,17 @@ def idle_gaps(work: Work) -> pl.DataFrame:
 
 def memcpy_summary(work: Work) -> pl.DataFrame:
     """Return the copies by device, stream and name: count, bytes, time and the rate of those with recorded bytes."""
-    us = pl.col("dur_ns") / 1_000
+    dur = pl.col("dur_ns")
     sized = pl.col("bytes") >= 0
     groups = (
         work.gpu.filter(pl.col("role") == Role.COPY)
         .group_by("device", "stream", "name", maintain_order=True)
         .agg(
             pl.len().alias("count"),
-            us.sum().alias("dur_us_sum"),
-            us.mean().alias("dur_us_mean"),
-            us.min().alias("dur_us_min"),
-            us.max().alias("dur_us_max"),
+            dur.sum().alias("dur_us_sum"),
+            dur.mean().alias("dur_us_mean"),
+            dur.min().alias("dur_us_min"),
+            dur.max().alias("dur_us_max"),
             pl.when(sized.any()).then(pl.col("bytes").filter(sized).sum()).alias("bytes_sum"),
             pl.col("dur_ns").filter(sized).sum().alias("sized_ns"),
         )
@@ -63,9 +63,10 @@ def memcpy_summary(work: Work) -> pl.DataFrame:
     groups = groups.with_columns(work.analysis.trace.names.gather(groups["name"]).alias("name"))
     rate = pl.when(pl.col("sized_ns") > 0).then(pl.col("bytes_sum") / pl.col("sized_ns"))
     return groups.sort(["dur_us_sum", "name", "stream"], descending=[True, False, False]).select(
-        "device", "stream", "name", "count", "bytes_sum", "dur_us_sum", "dur_us_mean", "dur_us_min", "dur_us_max",
+        *("device", "stream", "name", "count", "bytes_sum"),
+        *in_us("dur_us_sum", "dur_us_mean", "dur_us_min", "dur_us_max"),
         rate.alias("GB/s"),
-    )  # fmt: skip
+    )
 
 
 def quality(work: Work) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import polars as pl
 
 from tracelens_tui.analysis.tables.details import kernel_details
 from tracelens_tui.analysis.tables.work import Work
-from tracelens_tui.analysis.units import percent_of_total
+from tracelens_tui.analysis.units import in_us, per, percent_of_total
 
 _RATES = ("TB/s", "TFLOPS/s")
 _PCT = "Pct Roofline"
@@ -26,12 +26,12 @@ def unified_perf_summary(work: Work) -> pl.DataFrame:
 
 
 def _stats(work: Work) -> pl.DataFrame:
-    """Statistics over the calls of each row; a call without kernel time has no rate."""
+    """Statistics over the calls of each row, times in ns; a call without kernel time has no rate."""
     ns = pl.when(pl.col("kernel_ns") > 0).then(pl.col("kernel_ns"))
     calls = work.analysis.calls.join(work.analysis.ops.select("row", "flops", "bytes", "roof_ns"), on="row").select(
         "row",
-        (pl.col("host_ns") / 1e3).alias("duration_us"),
-        (pl.col("kernel_ns") / 1e3).alias(_KERNEL),
+        pl.col("host_ns").alias("duration_us"),
+        pl.col("kernel_ns").alias(_KERNEL),
         (pl.col("bytes") / ns / 1e3).alias("TB/s"),
         (pl.col("flops") / ns / 1e3).alias("TFLOPS/s"),
         (100.0 * pl.col("roof_ns") / ns).alias(_PCT),
@@ -59,20 +59,21 @@ def _columns(*, with_roofline: bool) -> Iterator[pl.Expr]:
     yield pl.col("ex_UID")
     yield pl.col("count").alias("operation_count")
     for stat, title in (("sum", "total"), ("mean", "mean"), ("std", "std")):
-        yield pl.col(f"duration_us_{stat}").alias(f"{title}_duration_us")
-    yield (pl.col("flops") / 1e9).alias("GFLOPS")
+        yield per(f"duration_us_{stat}", 1e3).alias(f"{title}_duration_us")
+    yield per("flops", 1e9).alias("GFLOPS")
     yield (pl.col("bytes") / 2**20).alias("Data Moved (MB)")
     yield pl.when(pl.col("bytes") > 0).then(pl.col("flops") / pl.col("bytes")).alias("FLOPS/Byte")
     yield pl.col("spec").alias("Compute Spec")
     if with_roofline:
         yield pl.col("bound").replace(_BOUNDS).alias("Roofline Bound")
     yield from (pl.col(f"{rate}_{stat}") for rate in _RATES for stat in ("mean", "std"))
-    yield from (pl.col(f"{_KERNEL}_{stat}") for stat in ("mean", "std", "sum"))
-    yield from (pl.col(f"{name}_{stat}") for name in ("duration_us", *_RATES) for stat in ("median", "min", "max"))
+    yield from in_us(*(f"{_KERNEL}_{stat}" for stat in ("mean", "std", "sum")))
+    yield from in_us(*(f"duration_us_{stat}" for stat in ("median", "min", "max")))
+    yield from (pl.col(f"{name}_{stat}") for name in _RATES for stat in ("median", "min", "max"))
     if with_roofline:
-        yield (pl.col("roof_ns") / 1e3).alias("Roofline Time (µs)_first")
+        yield per("roof_ns", 1e3).alias("Roofline Time (µs)_first")
         yield from (pl.col(f"{_PCT}_{stat}") for stat in ("mean", "median", "std", "min", "max"))
-    yield from (pl.col(f"{_KERNEL}_{stat}") for stat in ("median", "min", "max"))
+    yield from in_us(*(f"{_KERNEL}_{stat}" for stat in ("median", "min", "max")))
     yield from (pl.col(name) for name in ("kernel_details_summary", "trunc_kernel_details"))
     yield pl.col("params").alias("perf_params")
     yield pl.col("modelled").alias("has_perf_model")

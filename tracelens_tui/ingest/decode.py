@@ -1,0 +1,229 @@
+"""The fast decoder: one stretch of the event list, as JSON text, into a batch of columns.
+
+Two parsers share the work.  msgspec splits the events and reads their few fixed keys, whatever the layout; the argument
+objects stay raw text, of which polars reads the wanted keys on all cores and without the GIL.  Both are strict: a
+stretch that is no list of events with numbers where numbers belong is refused, never guessed at.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
+from tracelens_tui.ingest.numbers import integer
+from tracelens_tui.ingest.objects import text_of
+from tracelens_tui.ingest.records import (
+    ARGS_RECORD,
+    FLOW_CATEGORIES,
+    FLOW_RECORD,
+    ID_ARGS,
+    LABEL_RECORD,
+    LABELS,
+    TEXT_ARGS,
+    WITHOUT_ARGS,
+    Batch,
+)
+
+_TimeReader = Callable[[list[Any]], "tuple[pl.Series, int] | None"]
+
+_ABSENT = msgspec.Raw(b"")
+_ARGS_SCHEMA = {**dict.fromkeys(ID_ARGS, pl.Int64), **dict.fromkeys(TEXT_ARGS, pl.String)}
+_RENAMED = {**ID_ARGS, **TEXT_ARGS}
+_NEWLINE, _SPACE = ord("\n"), ord(" ")
+
+
+class _Event(msgspec.Struct, gc=False):
+    """The fixed keys of an event; times as text, so that no digit is lost."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: msgspec.Raw = _ABSENT
+    dur: msgspec.Raw = _ABSENT
+    id: int | str | None = None
+    args: msgspec.Raw = _ABSENT
+
+
+class _FloatEvent(msgspec.Struct, gc=False):
+    """The same with times as floats: faster, and right where :func:`ns_of_floats` gives an answer."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: float | None = None
+    dur: float | None = None
+    id: int | str | None = None
+    args: msgspec.Raw = _ABSENT
+
+
+class Refused(Exception):
+    """The stretch is not what the fast decoder reads; the tolerant decoder takes over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A stretch whose events are split; :func:`batch_of_parsed` reads the arguments."""
+
+    phases: Counter[str]
+    events: pl.DataFrame
+    args: bytes  # argument objects with a zero byte between them
+    args_of: NDArray[np.int64]
+    flows: pl.DataFrame
+    labels: pl.DataFrame
+    rounded: int
+
+
+class FastDecoder:
+    """Splits stretch after stretch of one file and remembers how its times are written.
+
+    The first stretch is read by its digits.  If it shows times of at most ns resolution, near enough to their zero, the
+    following ones are read as floats, which is checked value by value; else by their digits too.
+    """
+
+    def __init__(self) -> None:
+        self._by_digits = msgspec.json.Decoder(list[_Event])
+        self._by_floats = msgspec.json.Decoder(list[_FloatEvent])
+        self._floats_do = False
+
+    def parse(self, text: bytes) -> Parsed:
+        """Split ``text``, a JSON array of events; raises :class:`Refused`."""
+        if self._floats_do:
+            parsed = _parsed(_decoded(self._by_floats, text), _ns_of_floats)
+            if parsed is not None:
+                return parsed
+        parsed = _parsed(_decoded(self._by_digits, text), _ns_of_raws)
+        if parsed is None:
+            raise Refused
+        self._floats_do = not parsed.rounded and floats_do(parsed.events["start_ns"])
+        return parsed
+
+
+def batch_of_parsed(parsed: Parsed) -> Batch:
+    """Return the batch with the arguments read; raises :class:`Refused` where one is not of its usual type."""
+    return Batch(
+        phases=parsed.phases,
+        events=parsed.events,
+        args=_args_frame(parsed.args, len(parsed.args_of)),
+        args_of=parsed.args_of,
+        flows=parsed.flows,
+        labels=parsed.labels,
+        rounded=parsed.rounded,
+    )
+
+
+def _decoded(decoder: "msgspec.json.Decoder[list[Any]]", text: bytes) -> list[Any]:
+    try:
+        events = decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refused from error
+    return events
+
+
+def _ns_of_floats(values: list[float | None]) -> tuple[pl.Series, int] | None:
+    times = ns_of_floats(values)
+    return None if times is None else (times, 0)
+
+
+def _ns_of_raws(values: list[msgspec.Raw]) -> tuple[pl.Series, int]:
+    if not values:
+        return pl.Series([], dtype=pl.Int64), 0
+    text = b"\n".join(values).decode("utf-8", "replace")
+    return ns_of_texts(pl.Series([text]).str.split("\n").explode())
+
+
+def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
+    """The columns of the events' fixed keys; None where ``read_times`` cannot tell the times."""
+    phase = [event.ph for event in events]
+    if None in phase:
+        events = [event for event in events if event.ph is not None]
+        phase = [event.ph for event in events]
+    spans = [event for event in events if event.ph == "X"]
+    others = [event for event in events if event.ph != "X"] if len(spans) < len(events) else []
+    arrows = [event for event in others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
+    times = [read_times([getattr(e, key) for e in rows]) for rows, key in ((spans, "ts"), (spans, "dur"), (arrows, "ts"))]
+    if None in times:
+        return None
+    (start, start_rounded), (duration, duration_rounded), (arrow_start, arrow_rounded) = times
+    args_of = [row for row, e in enumerate(spans) if e.args is not _ABSENT and e.cat not in WITHOUT_ARGS]
+    return Parsed(
+        phases=Counter(phase),
+        events=pl.DataFrame(
+            {
+                "uid": [position for position, value in enumerate(phase) if value == "X"],
+                "category": pl.Series([e.cat for e in spans], dtype=pl.String),
+                "name": pl.Series([e.name for e in spans], dtype=pl.String),
+                "pid": _place([e.pid for e in spans]),
+                "tid": _place([e.tid for e in spans]),
+                "start_ns": start,
+                "dur_ns": duration,
+            }
+        ),
+        args=b"\0".join([spans[row].args for row in args_of]),
+        args_of=np.array(args_of, np.int64),
+        flows=pl.DataFrame(
+            {
+                "id": pl.Series([integer(e.id) for e in arrows], dtype=pl.Int64),
+                "finish": pl.Series([e.ph == "f" for e in arrows], dtype=pl.Boolean),
+                "pid": _place([e.pid for e in arrows]),
+                "tid": _place([e.tid for e in arrows]),
+                "start_ns": arrow_start,
+            }
+        ),
+        labels=_labels(others),
+        rounded=start_rounded + duration_rounded + arrow_rounded,
+    )
+
+
+def _place(values: list[Any]) -> pl.Series:
+    """Process or thread ids as whole numbers, or as text where one is text."""
+    try:
+        return pl.Series(values, dtype=pl.Int64)
+    except (TypeError, OverflowError):
+        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _labels(events: list[Any]) -> pl.DataFrame:
+    rows = []
+    for event in events:
+        if event.ph == "M" and event.name in LABELS and event.args is not _ABSENT:
+            args = msgspec.json.decode(event.args)
+            text = args.get(LABELS[event.name]) if isinstance(args, dict) else None
+            rows.append((event.name, event.pid, event.tid, text))
+    columns = list(zip(*rows, strict=True)) or [()] * len(LABEL_RECORD)
+    texts = {name: [text_of(value) for value in column] for name, column in zip(LABEL_RECORD, columns, strict=True)}
+    return pl.DataFrame(texts, schema=LABEL_RECORD)
+
+
+def _args_frame(args: bytes, count: int) -> pl.DataFrame:
+    """One row per argument object."""
+    if not count:
+        return pl.DataFrame(schema=ARGS_RECORD)
+    if b"\\ud" in args or b"\\uD" in args:
+        raise Refused  # polars reads half a surrogate pair as a zero byte
+    try:
+        frame = pl.read_ndjson(io.BytesIO(_one_per_line(args)), schema=_ARGS_SCHEMA)
+    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+        raise Refused from error
+    if frame.height != count:
+        raise Refused
+    return frame.rename(_RENAMED)
+
+
+def _one_per_line(args: bytes) -> memoryview:
+    """The objects, which have a zero byte between them, each on one line."""
+    text = np.frombuffer(args, np.uint8).copy()
+    newlines = text == _NEWLINE
+    text += newlines.view(np.uint8) * np.uint8(_SPACE - _NEWLINE)
+    text += (text == 0).view(np.uint8) * np.uint8(_NEWLINE)
+    return memoryview(text)

@@ -1,0 +1,43 @@
+"""How the report prints quantities."""
+
+NOT_QUANTIFIABLE = "Not quantifiable from trace data"
+NONE = "—"
+
+
+def ms(value: float | None) -> str:
+    """Return milliseconds with two decimals, four where two would hide the value."""
+    if value is None:
+        return NONE
+    return f"{value:.4f}" if 0 < abs(value) < 0.1 else f"{value:.2f}"
+
+
+def pct(value: float | None, digits: int = 2) -> str:
+    """Return ``12.34%``."""
+    return NONE if value is None else f"{value:.{digits}f}%"
+
+
+def share(value: float, digits: int = 1) -> str:
+    """Return ``12.3 %`` as it stands in a sentence."""
+    return f"{value:.{digits}f} %"
+
+
+def score(value: float | None) -> str:
+    """Return an impact score as people see it: one decimal."""
+    return NONE if value is None else f"{value:.1f}"
+
+
+def marker(value: float | None) -> str:
+    """Return an impact score as markers carry it: two decimals, or ``null``."""
+    return "null" if value is None else f"{value:.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with one decimal, two below ten."""
+    if value is None:
+        return NONE
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def figure(value: float | None) -> str:
+    """Return a rate without trailing zeros: ``708``, ``5.3``."""
+    return NONE if value is None else f"{value:.10g}"

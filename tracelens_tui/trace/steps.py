@@ -1,0 +1,34 @@
+"""The steps of a training or inference loop, as the profiler marks them."""
+
+import polars as pl
+
+from tracelens_tui.trace.types import Kind, Trace
+
+STEP_PATTERN = r"^ProfilerStep#\d+$"
+
+STEP_SCHEMA: dict[str, type[pl.DataType]] = {
+    "event": pl.UInt32,  # the annotation
+    "name": pl.String,
+    "start_ns": pl.Int64,
+    "end_ns": pl.Int64,
+}
+
+
+def steps(trace: Trace) -> pl.DataFrame:
+    """Return the ``ProfilerStep#N`` annotations of the host by start (``STEP_SCHEMA``); empty where there are none."""
+    return annotations(trace, STEP_PATTERN, Kind.USER_ANNOTATION)
+
+
+def annotations(trace: Trace, pattern: str, kind: Kind) -> pl.DataFrame:
+    """Return the events of a kind whose name matches a regular expression, by start (``STEP_SCHEMA``)."""
+    codes = trace.names.to_frame("name").with_row_index("code").filter(pl.col("name").str.contains(pattern))
+    found = (
+        trace.events.lazy()
+        .select("kind", "start_ns", "dur_ns", code="name")
+        .with_row_index("event")
+        .filter(pl.col("kind") == int(kind))
+        .join(codes.lazy().with_columns(pl.col("code").cast(pl.UInt32)), on="code")
+        .select("event", "name", "start_ns", (pl.col("start_ns") + pl.col("dur_ns")).alias("end_ns"))
+        .sort("start_ns", "event")
+    )
+    return found.cast(dict(STEP_SCHEMA.items())).collect()

@@ -1,0 +1,1 @@
+"""The rules analyst's sub-agents, one file each."""

@@ -1,0 +1,127 @@
+"""The cpu-idle sub-agent: why the device waits, and for which function."""
+
+from collections.abc import Mapping
+
+from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile, Metric
+from tracelens_tui.run.store import metrics_file
+from tracelens_tui.triage.advice import IdleRule, idle_rules
+from tracelens_tui.triage.assignment import Assignment
+from tracelens_tui.triage.compute_common import Told
+from tracelens_tui.triage.pack import Cluster, evidence_of
+
+_CAUSES = {
+    "launch": "waiting for launches",
+    "sync": "after the host waited for the device",
+    "host": "while the host ran other code",
+    "unknown": "without a visible cause",
+}
+_STACKS = "Python stacks were recorded, which slows the host down, so this idle time is an upper bound."
+_ROWS = (
+    ("Idle in steps", "all.idle", True),
+    ("Share of the window", "all.share", True),
+    ("Gaps", "all.gaps", False),
+    ("Mean gap", "all.mean", False),
+    ("Longest gap", "all.longest", False),
+    ("Function responsible", "all.function", True),
+    ("Its part of this idle time", "all.function_share", False),
+    ("Innermost host event", "all.call", False),
+    ("Launches", "all.launches", False),
+    ("Median launch interval", "all.interval", False),
+    ("Median launch to start", "all.delay", False),
+    ("Median kernel", "all.kernel_time", False),
+    ("Device busy", "all.busy", False),
+)
+_TOTALS = (
+    ("total", "gpu_utilization.idle_time_percent", "idle time of the window", "%", 1),
+    ("in_steps", "idle_in_steps_ms", "idle time inside steps", "ms", 2),
+)
+
+
+def analyse(assignment: Assignment) -> FindingsFile:
+    """Return one finding for each cause that is worth one."""
+    rules = {rule.id: rule for rule in idle_rules()}
+    findings = [_finding(assignment, index, cluster, rules) for index, cluster in enumerate(assignment.pack.clusters)]
+    none = "" if findings else "no cause of idle time inside the steps can win half a percent of the window"
+    return FindingsFile(
+        agent=assignment.agent.id,
+        analyst="rules",
+        category=assignment.category,
+        display_name=assignment.entry.display_name,
+        tier="system",
+        status="ok",
+        message=none,
+        findings=findings,
+    )
+
+
+def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mapping[str, IdleRule]) -> Finding:
+    match = cluster.matches[0]
+    told = Told(rules[match.rule], match, frozenset({*match.facts, *match.constants}))
+    stacks = [_STACKS] if assignment.run.with_stack else []
+    evidence = _evidence(assignment, index, cluster, told)
+    return Finding(
+        id=cluster.id,
+        agent=assignment.agent.id,
+        analyst="rules",
+        tier="system",
+        category=assignment.category,
+        title=told.sentences([told.rule.title])[0],
+        confidence=_confidence(assignment, told.rule),
+        impact=cluster.impact,
+        metrics=_metrics(evidence),
+        insight=_insight(cluster, told),
+        action=" ".join(told.sentences(told.rule.action)),
+        identification=(
+            f"Gaps between the device's work inside steps, {_CAUSES.get(cluster.band or '', 'of one cause')};"
+            " the device is idle for [[all.total]] of the window, [[all.in_steps]] of it in steps."
+        ),
+        reasoning=" ".join([*told.sentences(told.rule.reasoning), *stacks]),
+        resolution=" ".join(told.sentences(told.rule.resolution)),
+        evidence=evidence,
+        caveats=[*stacks, *told.sentences(told.rule.wrong_when)],
+    )
+
+
+def _insight(cluster: Cluster, told: Told) -> str:
+    cause = _CAUSES.get(cluster.band or "", "for one cause")
+    observation = told.sentences([told.rule.observation])[0]
+    return f"The device is idle for [[all.idle]] ([[all.share]] of the window) {cause}: {observation}."
+
+
+def _confidence(assignment: Assignment, rule: IdleRule) -> Confidence:
+    """Medium where the cause is visible; lower where stacks inflate it or the data needs a warning first."""
+    if assignment.run.gated or rule.max_confidence == "low":
+        return "low"
+    return "medium" if assignment.run.with_stack or rule.max_confidence == "medium" else "high"
+
+
+def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Told) -> list[Evidence]:
+    place = f"categories.{assignment.category}.clusters[{index}]"
+    where = f"{place}.matches[rule={told.rule.id}]"
+    file = assignment.evidence_file
+    return [
+        *evidence_of("all", cluster.facts, file, f"{place}.facts"),
+        *evidence_of(told.rule.slug, told.match.facts, file, f"{where}.facts"),
+        *evidence_of(told.rule.slug, told.match.constants, file, f"{where}.constants"),
+        *_window(assignment),
+    ]
+
+
+def _window(assignment: Assignment) -> list[Evidence]:
+    """What holds for the whole window."""
+    idle = assignment.idle
+    if idle is None:
+        return []
+    values = {"total": idle.gpu_utilization.idle_time_percent, "in_steps": idle.idle_in_steps_ms or 0.0}
+    return [
+        Evidence(
+            id=f"all.{name}", label=label, value=values[name], unit=unit, digits=digits,
+            source=metrics_file(assignment.category), key=key,
+        )
+        for name, key, label, unit, digits in _TOTALS
+    ]  # fmt: skip
+
+
+def _metrics(evidence: list[Evidence]) -> list[Metric]:
+    known = {item.id for item in evidence}
+    return [Metric(metric=name, value=f"[[{ref}]]", flagged=flagged) for name, ref, flagged in _ROWS if ref in known]

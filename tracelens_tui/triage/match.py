@@ -1,0 +1,139 @@
+"""Which rule applies to an operation: the first of its agent whose condition holds."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from tracelens_tui.triage.advice import Rule, When
+from tracelens_tui.triage.facts import OpFacts, RunContext
+from tracelens_tui.triage.traits import Facts, traits_of
+
+SIBLING_SIZE = 4.0
+"""Ops are compared with those of at most this many times more or less work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An operation with what was found out about it."""
+
+    op: OpFacts
+    run: RunContext
+    traits: Mapping[str, Facts]
+    best: OpFacts | None  # the most efficient similar op of the category, if it beats this one
+
+
+def subjects(ops: Sequence[OpFacts], run: RunContext) -> list[Subject]:
+    """Return the operations of a category with their traits and their best siblings."""
+    return [Subject(op, run, traits_of(op, run), best_sibling(op, ops)) for op in ops]
+
+
+def best_sibling(op: OpFacts, ops: Sequence[OpFacts]) -> OpFacts | None:
+    """Return the most efficient op of the same library, precision, bound and similar size, if it beats ``op``."""
+    own = op.efficiency
+    if own is None:
+        return None
+    rated = [other for other in ops if other is not op and _similar(op, other) and _rate(other) > own]
+    return max(rated, key=_rate, default=None)
+
+
+def rule_for(subject: Subject, rules: Sequence[Rule]) -> Rule | None:
+    """Return the first rule that applies."""
+    return next((rule for rule in rules if applies(rule.when, subject)), None)
+
+
+def applies(when: When, subject: Subject) -> bool:
+    """True where every condition that is given holds for the operation."""
+    return all(check(when, subject) for check in _CHECKS)
+
+
+def _rate(op: OpFacts) -> float:
+    """The efficiency as far as it can be believed: above the roof counts for nothing."""
+    return op.efficiency if op.efficiency is not None and op.efficiency <= 1 else 0.0
+
+
+def _similar(op: OpFacts, other: OpFacts) -> bool:
+    same = (other.library, other.precision, other.view.bound) == (op.library, op.precision, op.view.bound)
+    return same and 1 / SIBLING_SIZE <= _work(other) / max(_work(op), 1e-12) <= SIBLING_SIZE
+
+
+def _work(op: OpFacts) -> float:
+    """The least time of a call, which measures its size."""
+    return op.roof_us or 0.0
+
+
+def _run(when: When, subject: Subject) -> bool:
+    run = subject.run
+    return (
+        when.vendor in (None, run.vendor)
+        and (not when.arch or run.arch in when.arch)
+        and when.training in (None, run.training)
+    )
+
+
+def _kind(when: When, subject: Subject) -> bool:
+    op = subject.op
+    return (
+        when.modelled in (None, op.efficiency is not None)
+        and when.bound in (None, op.view.bound)
+        and (not when.library or op.library in when.library)
+        and (not when.precision or op.precision in when.precision)
+        and (not when.category or op.category in when.category)
+    )
+
+
+def _names(when: When, subject: Subject) -> bool:
+    op = subject.op
+    kernels = [kernel.name for kernel in op.kernels]
+    return (
+        (when.op is None or _found(when.op, [op.name]))
+        and (when.kernel is None or _found(when.kernel, kernels))
+        and (when.no_kernel is None or not _found(when.no_kernel, kernels))
+        and (when.kernel_share is None or _kernel_percent(op, when.kernel_share.pattern) >= when.kernel_share.min_percent)
+    )
+
+
+def _sizes(when: When, subject: Subject) -> bool:
+    op = subject.op
+    percent = op.view.efficiency_percent
+    pairs = (
+        (when.efficiency, percent),
+        (when.calls, float(op.view.count)),
+        (when.mean_us, op.mean_us),
+        (when.roof_us, op.roof_us),
+        (when.mib, op.mib),
+        (when.share, op.view.percent_of_window),
+    )
+    return all(wanted is None or wanted.holds(value) for wanted, value in pairs) and all(
+        wanted.holds(op.param(name)) for name, wanted in when.params.items()
+    )
+
+
+def _contrast(when: When, subject: Subject) -> bool:
+    if when.sibling is None:
+        return True
+    own, best = subject.op.efficiency, subject.best
+    return when.sibling.holds(_rate(best) / own if best is not None and own else None)
+
+
+def _traits(when: When, subject: Subject) -> bool:
+    return all(name in subject.traits for name in when.traits)
+
+
+_CHECKS: tuple[Callable[[When, Subject], bool], ...] = (_kind, _sizes, _run, _traits, _contrast, _names)
+
+
+def _kernel_percent(op: OpFacts, pattern: str) -> float:
+    """Share of the op's kernel time in kernels whose name matches, in %."""
+    total = sum(kernel.time_ms for kernel in op.kernels)
+    found = sum(kernel.time_ms for kernel in op.kernels if _compiled(pattern).search(kernel.name))
+    return 100 * found / total if total else 0.0
+
+
+def _found(pattern: str, names: Sequence[str]) -> bool:
+    return any(_compiled(pattern).search(name) for name in names)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

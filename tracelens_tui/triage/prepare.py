@@ -1,0 +1,258 @@
+"""The prepare stage: from the analysis to the files that everything after it reads.
+
+After this stage the trace is not needed any more: a resumed run goes on from the run directory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from tracelens_tui.analysis.info import trace_info
+from tracelens_tui.analysis.model import Analysis, TimeSplit
+from tracelens_tui.analysis.tables import all_tables
+from tracelens_tui.analysis.tables.write import write_frames
+from tracelens_tui.run.findings import Schema
+from tracelens_tui.run.manifest import (
+    CategoryManifest,
+    CategoryMetadata,
+    CategoryMetrics,
+    CpuIdleMetrics,
+    GpuUtilization,
+    ManifestCategory,
+    TimeBreakdown,
+    TimeNs,
+)
+from tracelens_tui.run.store import (
+    MANIFEST,
+    TABLES,
+    RunDir,
+    metadata_file,
+    metrics_file,
+    ops_file,
+)
+from tracelens_tui.text import plain
+from tracelens_tui.triage.advice import idle_rules
+from tracelens_tui.triage.agents import CPU_IDLE, agent_of, category_name
+from tracelens_tui.triage.context import CONTEXT, ContextFile, context_file, run_context
+from tracelens_tui.triage.idle import idle_causes, idle_metrics, launch_facts
+from tracelens_tui.triage.idle_pack import idle_pack
+from tracelens_tui.triage.metrics import NS_PER_MS, category_metrics
+from tracelens_tui.triage.model_identification import EVIDENCE, model_evidence
+from tracelens_tui.triage.origins import Origin, origins
+from tracelens_tui.triage.pack import EvidenceFile, evidence_file
+from tracelens_tui.triage.plan import planned
+
+UNKNOWN_GPU = "Unknown GPU"
+IDLE = "cpu_idle"
+KERNELS_SHOWN = 12
+SYNC_FACTOR = 5
+_NOTE = "gpu_kernel_time_ms is the sum over calls of the union of a call's GPU intervals, on the chosen device."
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The analysis with what several files need of it."""
+
+    analysis: Analysis
+    split: TimeSplit
+    unified: pl.DataFrame
+    ops: pl.DataFrame  # rows of the chosen device
+    kernels: Mapping[int, list[str]]
+    origins: Mapping[int, Origin]
+    utilization: GpuUtilization
+    platform: str
+    trace: str
+
+
+def prepare(run: RunDir, analysis: Analysis, split: TimeSplit, trace: Path) -> list[str]:
+    """Write tables, metrics, metadata, manifest and contexts; return their paths relative to the run directory."""
+    tables = all_tables(analysis)
+    paths = [f"{TABLES}/{path.name}" for path in write_frames(tables, run.tables, "csv")]
+    source = _source(analysis, split, tables["unified_perf_summary"], trace)
+    context = context_file(analysis, split)
+    models: dict[str, Schema] = {CONTEXT: context, EVIDENCE: model_evidence(analysis)}
+    entries: list[ManifestCategory] = []
+    for display in _categories(source.ops):
+        entry = _write_category(run, source, display, models)
+        paths.append(ops_file(entry.name))
+        entries.append(entry)
+    idle = _idle_entry(source, context, models)
+    models[MANIFEST] = _manifest(source, [idle, *entries])
+    for name, model in models.items():
+        run.write_json(name, model)
+    return [*paths, *models]
+
+
+def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: Path) -> _Source:
+    ops = analysis.ops.filter(pl.col("device") == analysis.device)
+    found = origins(analysis.trace, analysis.tree, ops["first_event"].to_list())
+    use = GpuUtilization(
+        total_time_ms=split.window / NS_PER_MS,
+        computation_time_percent=_percent(split.compute, split.window),
+        exposed_comm_time_percent=_percent(split.exposed_comm, split.window),
+        exposed_memcpy_time_percent=_percent(split.exposed_memcpy, split.window),
+        idle_time_percent=_percent(split.idle, split.window),
+    )
+    return _Source(
+        analysis=analysis,
+        split=split,
+        unified=unified,
+        ops=ops,
+        kernels=_kernels(analysis),
+        origins=dict(zip(ops["row"].to_list(), found, strict=True)),
+        utilization=use,
+        platform=_platform_name(analysis),
+        trace=str(trace.absolute()),
+    )
+
+
+def _categories(ops: pl.DataFrame) -> list[str]:
+    """The display names of the categories, most kernel time first."""
+    groups = ops.group_by("category").agg(pl.col("kernel_ns_sum").sum())
+    return groups.sort(["kernel_ns_sum", "category"], descending=[True, False])["category"].to_list()
+
+
+def _write_category(run: RunDir, source: _Source, display: str, models: dict[str, Schema]) -> ManifestCategory:
+    """Write the ops table of a category, add its JSON files to ``models`` and return its entry in the manifest."""
+    name = category_name(display)
+    ops = source.ops.filter(pl.col("category") == display)
+    rows = source.unified[ops["row"].to_list()].with_columns(ops["row"])
+    run.write_bytes(ops_file(name), rows.write_csv().encode())
+    metrics = category_metrics(
+        name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window
+    )
+    times = _breakdown(ops)
+    models[metrics_file(name)] = metrics
+    models[metadata_file(name)] = _metadata(source, name, display, times)
+    return ManifestCategory(
+        name=name,
+        display_name=display,
+        skill=agent_of(name).id,
+        tier="compute_kernel",
+        ops_count=ops.height,
+        csv_file=ops_file(name),
+        metadata_file=metadata_file(name),
+        gpu_kernel_time_ms=times.gpu_kernel_time_ms,
+        cpu_duration_ms=times.cpu_duration_ms,
+        sync_time_ms=times.sync_time_ms,
+        sync_ops_count=times.sync_ops_count,
+        has_sync_bottleneck=times.has_sync_bottleneck,
+    )
+
+
+def _idle_entry(source: _Source, context: ContextFile, models: dict[str, Schema]) -> ManifestCategory:
+    """Add the idle analysis's files to ``models`` and return its entry in the manifest."""
+    causes = idle_causes(source.analysis)
+    metrics = idle_metrics(source.analysis, source.split, causes)
+    pack = idle_pack(metrics, causes, launch_facts(source.analysis), run_context(context, {}), idle_rules())
+    models[metrics_file(IDLE)] = metrics
+    models[metadata_file(IDLE)] = _metadata(source, IDLE, "CPU/Idle Analysis", None)
+    models[evidence_file(CPU_IDLE.id)] = EvidenceFile(agent=CPU_IDLE.id, categories={IDLE: pack})
+    return ManifestCategory(
+        name=IDLE,
+        display_name="CPU/Idle Analysis",
+        skill=CPU_IDLE.id,
+        tier="system",
+        ops_count=0,
+        metadata_file=metadata_file(IDLE),
+        data_file=metrics_file(IDLE),
+        priority=0,
+    )
+
+
+def _manifest(source: _Source, categories: list[ManifestCategory]) -> CategoryManifest:
+    analysis, split = source.analysis, source.split
+    info = trace_info(analysis)
+    return planned(
+        CategoryManifest(
+            platform=source.platform,
+            trace_path=source.trace,
+            gpu_utilization=source.utilization,
+            categories=categories,
+            time_metric_note=_NOTE,
+            platform_note=plain(analysis.platform_note),
+            rooflines=analysis.platform is not None,
+            device=analysis.device,
+            time_ns=TimeNs(
+                window=split.window,
+                busy=split.busy,
+                idle=split.idle,
+                compute=split.compute,
+                comm=split.comm,
+                exposed_comm=split.exposed_comm,
+                memcpy=split.memcpy,
+                exposed_memcpy=split.exposed_memcpy,
+            ),
+            linked_percent=info["linked_percent"],
+            modelled_percent=info["modelled_percent"],
+            with_stack=context_file(analysis, split).with_stack,
+        )
+    )
+
+
+def _metadata(source: _Source, name: str, display: str, times: TimeBreakdown | None) -> CategoryMetadata:
+    platform = source.analysis.platform
+    peaks = {spec: platform.roof_tflops(spec) for spec in platform.peaks} if platform else {}
+    return CategoryMetadata(
+        platform=source.platform,
+        peak_hbm_bw_tbs=platform.mem_bw_gbps / 1e3 if platform else None,
+        max_achievable_tflops={spec: peak for spec, peak in peaks.items() if peak is not None},
+        memory_gb=platform.memory_gb if platform else None,
+        trace_path=source.trace,
+        category=display,
+        category_name=name,
+        gpu_utilization=source.utilization,
+        time_breakdown=times,
+        tier="system" if times is None else "compute_kernel",
+        measured_hbm_bw_tbs=(
+            platform.measured_bw_gbps / 1e3 if platform and platform.measured_bw_gbps is not None else None
+        ),
+        platform_source=plain(source.analysis.platform_note),
+    )
+
+
+def _breakdown(ops: pl.DataFrame) -> TimeBreakdown:
+    """Device and host time of a category; an op whose host time is over five times its kernel time counts as waiting."""
+    kernel, host = pl.col("kernel_ns_sum"), pl.col("host_ns_sum")
+    waiting = ops.filter((kernel > 0) & (host > SYNC_FACTOR * kernel))
+    kernel_ms = int(ops["kernel_ns_sum"].sum()) / NS_PER_MS
+    sync_ms = int((waiting["host_ns_sum"] - waiting["kernel_ns_sum"]).sum()) / NS_PER_MS
+    return TimeBreakdown(
+        gpu_kernel_time_ms=kernel_ms,
+        cpu_duration_ms=int(ops["host_ns_sum"].sum()) / NS_PER_MS,
+        sync_time_ms=sync_ms,
+        sync_ops_count=waiting.height,
+        has_sync_bottleneck=sync_ms > 0.1 * kernel_ms and sync_ms > 1,
+        note=_NOTE,
+    )
+
+
+def _kernels(analysis: Analysis) -> dict[int, list[str]]:
+    """The kernels of each row by name, most time first."""
+    named = (
+        analysis.kernels.filter(pl.col("row").is_not_null())
+        .group_by("row", "kernel", maintain_order=True)
+        .agg(pl.col("sum_ns").sum())
+        .sort(["row", "sum_ns", "kernel"], descending=[False, True, False])
+        .group_by("row", maintain_order=True)
+        .agg(pl.col("kernel").head(KERNELS_SHOWN))
+    )
+    return {int(row): list(names) for row, names in named.iter_rows()}
+
+
+def _platform_name(analysis: Analysis) -> str:
+    """The platform's name, else the trace's own name of the device."""
+    if analysis.platform is not None:
+        return analysis.platform.name
+    metadata = analysis.trace.metadata
+    named = [device.name for device in metadata.devices if device.id == analysis.device and device.name]
+    hints = named or list(metadata.gpu_name_hints)
+    return plain(hints[0], 80) if hints else UNKNOWN_GPU
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole else 0.0
+
+

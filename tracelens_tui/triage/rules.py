@@ -1,0 +1,25 @@
+"""The rules analyst: deterministic, offline, the default."""
+
+from collections.abc import Callable, Mapping
+
+from tracelens_tui.run.findings import FindingsFile
+from tracelens_tui.triage.analyzers import attention, cpu_idle, elementwise, gemm, generic
+from tracelens_tui.triage.assignment import Assignment
+
+_ANALYZERS: Mapping[str, Callable[[Assignment], FindingsFile]] = {
+    "gemm": gemm.analyse,
+    "attention": attention.analyse,
+    "elementwise": elementwise.analyse,
+    "generic": generic.analyse,
+    "cpu-idle": cpu_idle.analyse,
+}
+
+
+class RulesAnalyst:
+    """Picks the analyzer of the sub-agent."""
+
+    name = "rules"
+
+    def analyse(self, assignment: Assignment) -> FindingsFile:
+        """Return the findings by rule."""
+        return _ANALYZERS[assignment.agent.id](assignment)
