@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_kernels_follow_their_launch_and_never_overlap_on_a_stream(llama):
         streams[event["args"]["stream"]].append((start, end))
     for spans in streams.values():
         spans.sort()
-        assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
 def test_host_events_nest_on_every_thread(llama):
@@ -129,7 +130,7 @@ def test_time_split(llama):
 
 def test_the_longest_gap_follows_the_read_of_the_loss(llama):
     busy = reading.merged([reading.span(event) for event in reading.events_of(llama.document, *reading.GPU)])
-    gap = max(zip(busy, busy[1:], strict=False), key=lambda pair: pair[1][0] - pair[0][1])
+    gap = max(pairwise(busy), key=lambda pair: pair[1][0] - pair[0][1])
     before = next(e for e in reading.events_of(llama.document, *reading.GPU) if reading.span(e)[1] == gap[0][1])
     assert before["name"] == "Memcpy DtoH (Device -> Host)"
     assert gap[1][0] - gap[0][1] == llama.planted.facts["longest_gap_ns"]

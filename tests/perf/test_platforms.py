@@ -149,6 +149,7 @@ def test_a_known_name_in_a_file_brings_its_vendor(tmp_path):
     [
         ({"name": ...}, "missing required field name"),
         ({"name": " "}, "name is empty"),
+        ({"max_achievable_tflops": {"\x1b[31mred": 1}}, r"max_achievable_tflops\.red is no compute spec"),
         ({"mem_bw_gbps": ...}, "missing required field mem_bw_gbps"),
         ({"mem_bw_gbps": "5 TB/s"}, "mem_bw_gbps: Expected float, got str"),
         ({"mem_bw_gbps": -1}, r"mem_bw_gbps is -1\.0; it must be a number above 0"),

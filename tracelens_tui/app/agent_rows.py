@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from tracelens_tui.app.cells import NOTHING, Cell, Column, clock, significant, thousands
+from tracelens_tui.app.cells import NOTHING, Cell, Column, clock, fixed, thousands
 from tracelens_tui.app.lists import ListSource
 from tracelens_tui.run.state import AgentState
 from tracelens_tui.text import plain
@@ -72,8 +72,10 @@ def elapsed(agent: AgentState, now: datetime) -> float | None:
 
 def rule_text(agent: AgentState) -> str:
     """Return the rule and the number that activated or skipped the agent."""
-    number = "" if agent.number is None else f" ({significant(agent.number)} {agent.unit})".replace(" )", ")")
-    return plain(f"{agent.rule}{number}")
+    if agent.number is None:
+        return plain(agent.rule)
+    number = fixed(agent.number, 0 if agent.number.is_integer() and agent.unit != "%" else 1)
+    return plain(f"{agent.rule} ({number} {agent.unit}".rstrip() + ")")
 
 
 def note(agent: AgentState) -> Cell:

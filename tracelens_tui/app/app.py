@@ -7,7 +7,6 @@ from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
-from textual.screen import Screen
 
 from tracelens_tui.app.entry_screens import ErrorScreen, OpenScreen, PathGiven
 from tracelens_tui.app.glyphs import AsciiFilter, terminal_speaks_utf8
@@ -36,9 +35,9 @@ class TraceLensApp(App[str]):
         """Return the filters of the framework, and ours."""
         return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii else [])]
 
-    def get_default_screen(self) -> Screen[None]:
-        """Return the first screen: loading, or recent runs where there is nothing to load."""
-        return OpenScreen(self._services) if self._target is None else self._loading(self._target)
+    def on_mount(self) -> None:
+        """Show the first screen: loading, or recent runs where there is nothing to load."""
+        self.push_screen(OpenScreen(self._services) if self._target is None else self._loading(self._target))
 
     def _loading(self, target: Path) -> LoadingScreen:
         return LoadingScreen(self._services, self._options, target, self._folder)

@@ -12,6 +12,7 @@ PANES = ("findings", "kernels", "tree", "time", "agents", "report")
 LEFT = ("findings", "time")
 WIDE = 112
 """Columns from which two panes stand side by side."""
+LEFT_WIDTH = 42
 TALL = 34
 """Lines from which the left side holds two panes."""
 
@@ -41,11 +42,14 @@ class Arrangement:
         shown = self._shown(active, screen.size.height)
         for name in PANES:
             screen.query_one(f"#{name}").display = name in shown
-        screen.query_one("#left", Vertical).display = any(name in shown for name in LEFT)
+        left = screen.query_one("#left", Vertical)
+        left.display = any(name in shown for name in LEFT)
+        left.styles.width = max(LEFT_WIDTH, screen.size.width * 35 // 100) if self.wide else "1fr"
         screen.query_one("#right", Vertical).display = any(name in shown for name in PANES if name not in LEFT)
         screen.query_one("#body", Horizontal).display = self.wide or not self.reading
         detail = screen.query_one("#detail", Lines)
         detail.title_height = 1 if self.roomy else 0
+        detail.display = self.reading or active != "report"
         screen.set_class(self.wide, "-wide")
         screen.set_class(self.reading, "-reading")
         screen.set_class(screen.size.height >= TALL, "-tall")

@@ -114,6 +114,11 @@ def thousands(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
+def count_of(value: int, word: str) -> str:
+    """Return ``1 call``, ``1,204 calls``."""
+    return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
+
+
 def fixed(value: float | None, digits: int) -> str:
     """Return the value with that many decimals and thousands separators, or ``-`` where there is none."""
     return "-" if value is None else f"{value:,.{digits}f}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tracelens_tui.app.agent_list import AgentList
+from tracelens_tui.app.cells import count_of
 from tracelens_tui.app.details import (
     Paragraph,
     agent_details,
@@ -44,6 +45,6 @@ def _of_trace(pane: Pane, view: TraceView) -> Sequence[Paragraph]:
     if isinstance(pane, EventTree) and isinstance(pane.key, int):
         if pane.key < 0:
             group = view.tree.data.groups[-1 - pane.key]
-            return (Paragraph("Thread", f"{group.label} · {group.events:,} events", brief=True),)
+            return (Paragraph("Thread", f"{group.label} · {count_of(group.events, 'event')}", brief=True),)
         return event_details(view.analysis, pane.key)
     return ()

@@ -9,7 +9,7 @@ import polars as pl
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.app.agent_rows import agent_label, rule_text
 from tracelens_tui.app.args_text import args_text
-from tracelens_tui.app.cells import Line, fit, fixed, thousands, wrap
+from tracelens_tui.app.cells import Line, count_of, fit, fixed, thousands, wrap
 from tracelens_tui.app.time_rows import TimeRow
 from tracelens_tui.errors import UserError
 from tracelens_tui.report.evidence import resolve, shown
@@ -43,9 +43,12 @@ def full(paragraphs: Sequence[Paragraph], width: int) -> list[Line]:
 
 
 def brief(paragraphs: Sequence[Paragraph], width: int) -> list[Line]:
-    """Return the two paragraphs that matter most, one line each."""
+    """Return the two paragraphs that matter most, one line each; a lonely one has both lines."""
+    chosen = [paragraph for paragraph in paragraphs if paragraph.brief][:2]
+    if len(chosen) == 1:
+        return full(chosen, width)[:2]
     lines: list[Line] = []
-    for one in [paragraph for paragraph in paragraphs if paragraph.brief][:2]:
+    for one in chosen:
         head = f"{one.label:<{_LABEL}}" if one.label else ""
         text = plain(one.text)
         room = width - len(head)
@@ -97,7 +100,7 @@ def _operation_text(op: Operation) -> str:
     args = "" if op.args == "—" else f" {op.args.replace('<br>', ', ')}"
     roof = "" if op.efficiency_percent is None else f", {percent(op.efficiency_percent)} of the roof"
     share = percent(op.percent_of_window)
-    return f"{op.name}{args} · {fixed(op.time_ms, 3)} ms ({share}) in {thousands(op.count)} calls{roof}"
+    return f"{op.name}{args} · {fixed(op.time_ms, 3)} ms ({share}) in {count_of(op.count, 'call')}{roof}"
 
 
 def _evidence_text(item: Evidence) -> str:
@@ -112,7 +115,7 @@ def op_details(analysis: Analysis, row: int) -> list[Paragraph]:
     out = [
         Paragraph("Op", f"{op['name']}  {args or 'no shapes recorded'}", brief=True),
         Paragraph("Roof", _roof_text(op, analysis), brief=True),
-        Paragraph("Where", f"{thread}; host time {duration(op['host_ns_sum'])} in {thousands(op['count'])} calls"),
+        Paragraph("Where", f"{thread}; host time {duration(op['host_ns_sum'])} in {count_of(op['count'], 'call')}"),
     ]
     if op["params"] and op["params"] != "{}":
         out.append(Paragraph("Model", op["params"]))
@@ -160,7 +163,7 @@ def event_details(analysis: Analysis, event: int) -> list[Paragraph]:
         Paragraph("Facts", " · ".join(facts), brief=True),
     ]
     if tree.gpu_count[event]:
-        work = f"{duration(int(tree.gpu_ns[event]))} in {thousands(int(tree.gpu_count[event]))} events below it"
+        work = f"{duration(int(tree.gpu_ns[event]))} in {count_of(int(tree.gpu_count[event]), 'GPU event')} below it"
         out.append(Paragraph("GPU", work))
     if args["concrete"]:
         out.append(Paragraph("Inputs", args["concrete"]))

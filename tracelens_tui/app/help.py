@@ -73,7 +73,7 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
         (
             ("Win %", "what can be won of the window, mid estimate; the detail has low and high"),
             ("window", "first GPU start to last GPU end of the device"),
-            ("%", "share of the GPU time of the device, streams added"),
+            ("%", "share of the window; overlapping streams can add up to more than 100"),
             ("%roof", "least possible time ÷ time taken; above 100 (!) an input of the model is wrong"),
             ("Bound", "which roof is lower for the op: compute or memory"),
         ),

@@ -56,7 +56,7 @@ class LoadingScreen(Screen[None]):
         self._services, self._options = services, options
         self._target, self._folder = target, folder
         self._steps: dict[str, Step] = {}
-        self._size = ""
+        self._file_size = ""
 
     def compose(self) -> ComposeResult:
         """Make the page."""
@@ -72,7 +72,7 @@ class LoadingScreen(Screen[None]):
     @work(exclusive=True, group="open")
     async def _open(self) -> None:
         """Find out what the path is; read a trace, hand on a run."""
-        run_dir, self._size = await in_thread(lambda: (_is_run_dir(self._target), _size(self._target)))
+        run_dir, self._file_size = await in_thread(lambda: (_is_run_dir(self._target), _size(self._target)))
         try:
             if run_dir:
                 await in_thread(lambda: import_module("tracelens_tui.app.workbench"))
@@ -104,7 +104,7 @@ class LoadingScreen(Screen[None]):
     def _lines(self, width: int) -> list[Line]:
         """The page: one line per stage, the last with its bar."""
         head = f"Opening {plain(str(self._target))}"
-        lines: list[Line] = [(), ((head, "bold"), (f"  {self._size}", "dim")), ()]
+        lines: list[Line] = [(), ((head, "bold"), (f"  {self._file_size}", "dim")), ()]
         steps = list(self._steps.values())
         for number, step in enumerate(steps, start=1):
             running = number == len(steps)

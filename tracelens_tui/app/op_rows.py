@@ -26,7 +26,7 @@ def op_source(analysis: Analysis) -> FrameSource:
         "types",
         "device",
         ns.alias("ns"),
-        _share(ns, "device", analysis.kernels).alias("share"),
+        _share(ns, analysis).alias("share"),
         (pl.col("flops") / pl.col("bytes")).alias("intensity"),
         (pl.col("flops") * pl.col("count") / ns / 1e3).alias("tflops"),
         (pl.col("bytes") * pl.col("count") / ns / 1e3).alias("tbs"),
@@ -36,14 +36,14 @@ def op_source(analysis: Analysis) -> FrameSource:
     frame = frame.with_columns(pl.col("intensity", "tflops", "tbs").replace([float("inf"), float("nan")], None))
     unit, scale, digits = _unit(frame["ns"])
     columns = [
-        Column("name", "Op", 20, "left", grows=True),
+        Column("name", "Op", 18, "left", grows=True),
         Column("ns", f"Time {unit}", 9),
         Column("share", "%", 5),
-        Column("count", "Count", 7),
-        Column("intensity", "FLOP/B", 7),
-        Column("tflops", "TFLOPS", 7),
+        Column("count", "Count", 6),
+        Column("intensity", "FLOP/B", 6),
+        Column("tflops", "TFLOPS", 6),
         Column("tbs", "TB/s", 5),
-        Column("roof", "%roof", 6),
+        Column("roof", "%roof", 5),
         Column("bound", "Bound", 7, "left"),
         Column("library", "Library", 11, "left"),
         Column("category", "Category", 14, "left"),
@@ -80,7 +80,7 @@ def kernel_source(analysis: Analysis) -> FrameSource:
         analysis.kernels.with_row_index("id")
         .join(ops, on="row", how="left", maintain_order="left")
         .with_columns(
-            _share(pl.col("sum_ns"), "device", analysis.kernels).alias("share"),
+            _share(pl.col("sum_ns"), analysis).alias("share"),
             _words("kernel", "category", "library", "op"),
         )
     )
@@ -89,7 +89,7 @@ def kernel_source(analysis: Analysis) -> FrameSource:
         Column("kernel", "Kernel", 24, "left", grows=True),
         Column("sum_ns", f"Time {unit}", 9),
         Column("share", "%", 5),
-        Column("count", "Count", 7),
+        Column("count", "Count", 6),
         Column("mean_ns", "Mean µs", 9),
         Column("min_ns", "Min µs", 8),
         Column("max_ns", "Max µs", 9),
@@ -120,11 +120,11 @@ def kernel_source(analysis: Analysis) -> FrameSource:
     return FrameSource(columns, frame, make, "id", sort_key="sum_ns")
 
 
-def _share(ns: pl.Expr, device: str, kernels: pl.DataFrame) -> pl.Expr:
-    """Percent of the summed GPU time of the row's device."""
-    totals = kernels.group_by("device").agg(pl.col("sum_ns").sum())
-    total = pl.col(device).replace_strict(totals["device"], totals["sum_ns"], default=None, return_dtype=pl.Int64)
-    return pl.when(total > 0).then(100 * ns / total)
+def _share(ns: pl.Expr, analysis: Analysis) -> pl.Expr:
+    """Percent of the window of the row's device."""
+    windows = {device: split.window for device, split in analysis.splits.items() if split.window}
+    window = pl.col("device").replace_strict(windows, default=None, return_dtype=pl.Int64)
+    return 100 * ns / window
 
 
 def _words(*columns: str) -> pl.Expr:

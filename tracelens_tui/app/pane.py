@@ -83,7 +83,7 @@ class Pane(Widget, can_focus=True):
         """Lines of the body that can be seen."""
         return max(0, self.size.height - self.fixed)
 
-    def style(self, name: str) -> Style:
+    def named_style(self, name: str) -> Style:
         """Return the style of that name on this pane's ground."""
         style = self._style_of.get(name)
         if style is None:
@@ -98,9 +98,9 @@ class Pane(Widget, can_focus=True):
     def strip_of(self, cells: Iterable[Cell], width: int, over: str | None = None) -> Strip:
         """Return fitted cells as a strip of ``width``, neighbours of one style joined (fewer escape codes)."""
         segments: list[Segment] = []
-        held, held_style = "", self.style(over or "")
+        held, held_style = "", self.named_style(over or "")
         for text, name in cells:
-            style = self.style(name if over is None else over)
+            style = self.named_style(name if over is None else over)
             if style == held_style or (not text.strip() and _same_ground(style, held_style)):
                 held += text
                 continue
@@ -130,7 +130,7 @@ class Pane(Widget, can_focus=True):
             return self._empty_strip(y - self.fixed)
         index = self.top + y - self.fixed
         if index >= count:
-            return Strip.blank(self.size.width, self.style(""))
+            return Strip.blank(self.size.width, self.named_style(""))
         return self.body_strip(index)
 
     def _title_strip(self) -> Strip:

@@ -29,7 +29,7 @@ class RowSource(Protocol):
         ...
 
     def cells(self, index: int) -> Sequence[Cell]:
-        """One cell per column, plain text."""
+        """One cell per column, plain text; a single cell for a heading over the whole width."""
         ...
 
     def key(self, index: int) -> Hashable:

@@ -14,7 +14,7 @@ from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
-from tracelens_tui.app.cells import Cell, fit, thousands, widths
+from tracelens_tui.app.cells import Cell, Column, fit, thousands, widths
 from tracelens_tui.app.pane import Pane
 from tracelens_tui.app.row_source import RowSource
 
@@ -137,15 +137,18 @@ class Rows(Pane):
 
     def header_strip(self, line: int) -> Strip:
         """Return the column titles; the sorted one has an arrow."""
-        columns = self.source.columns
         cells: list[Cell] = [("‹" if self.skip else " ", "head")]
         for number, width in self.layout_columns():
-            column = columns[number]
-            title = column.title
-            if column.key == self.source.sort_key and column.sortable:
-                title += "▾" if self.source.descending else "▴"
-            cells.append((fit(title, width, "left" if column.align == "bar" else column.align) + " ", "head"))
+            cells.append((self._column_title(self.source.columns[number], width), "head"))
         return self.strip(cells)
+
+    def _column_title(self, column: Column, width: int) -> str:
+        """The title of one column and the blank after it; the arrow of a number column stands in that blank."""
+        sorted_by = column.sortable and column.key == self.source.sort_key
+        arrow = ("▾" if self.source.descending else "▴") if sorted_by else ""
+        if column.align == "right":
+            return fit(column.title, width, "right") + (arrow or " ")
+        return fit(column.title + arrow, width) + " "
 
     def body_strip(self, index: int) -> Strip:
         """Return one row, from the cache if it was drawn before."""
@@ -161,7 +164,9 @@ class Rows(Pane):
         values = self.source.cells(index)
         columns = self.source.columns
         cells: list[Cell] = [("▸" if state else " ", "mark" if state else "")]
-        for number, width in self.layout_columns():
+        if len(values) == 1:
+            cells.append(values[0])
+        for number, width in self.layout_columns() if len(values) > 1 else ():
             text, style = values[number]
             cells += [(fit(text, width, columns[number].align), style), (" ", "")]
         return self.strip(cells, over="cursor" if state == 2 else None)

@@ -31,18 +31,18 @@ def trace_cells(trace: Path | None, run: RunState | None, view: TraceView | None
     if analysis.split is not None:
         cells.append((f"  window {duration(analysis.split.window)}", ""))
     if analysis.trace.quality.gated:
-        cells.append(("  ! data defects: see 4 Time", "bold"))
+        cells.append(("  ! data: see 4", "bold"))
     return cells
 
 
 def run_cells(run: RunState | None, now: datetime) -> list[Cell]:
     """Return the state of the run: a word, agents that ended, elapsed time."""
     if run is None:
-        return [("no run ", "dim")]
+        return [("  no run ", "dim")]
     word = _WORDS[run.status]
     if run.status == "stale" and run.heartbeat_age is not None:
         word = f"{word} {clock(run.heartbeat_age)}"
-    cells: list[Cell] = [(word, "bold")]
+    cells: list[Cell] = [("  ", ""), (word, "bold")]
     if run.live:
         planned = [agent for agent in run.agents if agent.status != "skipped"]
         ended = [agent for agent in planned if agent.status not in {"planned", "running"}]

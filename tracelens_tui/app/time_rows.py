@@ -11,10 +11,10 @@ from tracelens_tui.app.lists import ListSource
 from tracelens_tui.text import plain
 
 COLUMNS = (
-    Column("what", "What", 18, "left", sortable=False),
-    Column("time", "Time ms", 11, sortable=False),
+    Column("what", "What", 15, "left", sortable=False),
+    Column("time", "Time ms", 9, sortable=False),
     Column("share", "%", 5, sortable=False),
-    Column("bar", "Share of the window", 6, "bar", grows=True, sortable=False),
+    Column("bar", "Share", 6, "bar", grows=True, sortable=False),
 )
 GAPS_SHOWN = 20
 _CAUSES = {
@@ -79,7 +79,7 @@ def _category_rows(analysis: Analysis, split: TimeSplit) -> Iterator[TimeRow]:
         .sort("dur_ns", "category", descending=[True, False])
     )
     if sums.height:
-        yield TimeRow(("head", "categories"), "By category, summed", style="head", detail=_CATEGORIES)
+        yield TimeRow(("head", "categories"), "By category, streams added", style="head", detail=_CATEGORIES)
     for category, ns in sums.iter_rows():
         label = plain(category or "none")
         yield TimeRow(("category", category), label, ns, _share(ns, split), category=category, detail=_CATEGORY)
@@ -129,7 +129,7 @@ def _share(ns: int, split: TimeSplit) -> float | None:
 
 def _cells(row: TimeRow) -> Sequence[Cell]:
     if row.ns is None:
-        return [(row.label, row.style), ("", ""), ("", ""), ("0", "")]
+        return [(row.label, row.style)]
     share = NOTHING if row.share is None else (fixed(100 * row.share, 1), "")
     if row.style == "head":
         share = ("", "")

@@ -11,8 +11,9 @@ from math import prod, sqrt
 from pathlib import Path
 
 from tracelens_tui.evals import functors, kernels, roof
-from tracelens_tui.evals.host import HostThread, Kernel
-from tracelens_tui.evals.planted import Ledger, Planted, planted, problem
+from tracelens_tui.evals.flash import Flash
+from tracelens_tui.evals.host import HostThread
+from tracelens_tui.evals.planted import Ledger, Planted, planted, problem, split
 from tracelens_tui.evals.steps import Pass
 from tracelens_tui.evals.torch_ops import Torch
 from tracelens_tui.evals.values import Tensor, dims_text
@@ -29,8 +30,6 @@ SPREAD_MEAN = 70.6
 """The same where they vary so much that mean and ratio of sums differ by more than 1 %."""
 
 _PASSES = LAYERS * MICRO_BATCHES
-_SEQUENCES, _HEADS, _SEQUENCE, _HEAD_DIM = 3, 64, 8_192, 128
-_ATTENTION, _ATTENTION_BACKWARD = 0.39, 0.254
 _PHASES = ("forward", "dgrad", "wgrad")
 
 
@@ -73,8 +72,8 @@ def write_article(path: Path, *, varied: bool = False, mean_percent: float = VAR
     with TraceWriter(path, Capture(seed=70, with_stack=False, trace_name="article.json")) as writer:
         _Article(writer, ledger, mean_percent if varied else None).write()
     op = next(truth for truth in ledger.truths() if truth.dims == dims_text(_LINEARS["gate_up"].operands("forward")))
-    window = max(span.end_ns for span in writer.gpu_log) - min(span.start_ns for span in writer.gpu_log)
-    return planted(writer, ledger, [problem("gemm", [op], window)], gemm_ns=GEMM_NS, gemm_share=GEMM_SHARE)
+    found = problem("gemm", [op], split(writer.gpu_log).window)
+    return planted(writer, ledger, [found], gemm_ns=GEMM_NS, gemm_share=GEMM_SHARE)
 
 
 class _Article:
@@ -104,7 +103,7 @@ class _Article:
 
     def _layer_forward(self) -> None:
         self._gemm("qkv", "forward")
-        self._attention("Fwd")
+        _FLASH.forward(self.torch, _FLASH_KERNEL, _FLASH_NS)
         self._gemm("output", "forward")
         self._residual()
         for _ in ("gate", "up"):
@@ -125,18 +124,8 @@ class _Article:
             for phase in _PHASES[1:]:
                 self._gemm(name, phase)
             if name == "output":
-                self._attention("Bwd")
+                _FLASH.backward(self.torch, _FLASH_BACKWARD)
         self._residual()
-
-    def _attention(self, direction: str) -> None:
-        op, kernel, least, dur_ns = _attention(direction)
-        args = (_QUERY, _QUERY, _QUERY, "0.", "True", "False", str(_HEAD_DIM**-0.5))
-        if direction == "Bwd":
-            sums, seed = Tensor(_QUERY.shape[:3], "fp32"), Tensor((), "int64")
-            tail = (None, None, str(_SEQUENCE), str(_SEQUENCE), "0.", "True", seed, seed, str(_HEAD_DIM**-0.5))
-            args = (*(_QUERY,) * 5, sums, *tail)
-        self.torch.kernel_op(op, args, kernel, dur_ns)
-        self.torch.ledger.add(op, args, least, dur_ns)
 
     def _residual(self) -> None:
         """Add a residual; its time makes the compute time exact."""
@@ -144,18 +133,6 @@ class _Article:
         kernel = kernels.vectorized(functors.ADD, 3, prod(_STATE.shape))
         self.torch.kernel_op("aten::add", (_STATE, _STATE, "1"), kernel, dur_ns)
         self.torch.ledger.add("aten::add", (_STATE, _STATE, "1"), roof.elementwise((_STATE, _STATE), _STATE), dur_ns)
-
-
-def _attention(direction: str) -> tuple[str, Kernel, roof.LeastTime, int]:
-    """Return op, kernel, least time and duration of one attention call."""
-    rows = _SEQUENCES * _SEQUENCE
-    if direction == "Fwd":
-        least = roof.attention(_QUERY.shape, _QUERY.shape, causal=True)
-        kernel = kernels.ck_fmha("Fwd", _HEADS, rows)
-        return "aten::_scaled_dot_product_flash_attention", kernel, least, least.at(_ATTENTION)
-    least = roof.attention_backward(_QUERY.shape, _QUERY.shape, causal=True)
-    kernel = kernels.ck_fmha("BwdDQDKDV", _HEADS, rows)
-    return "aten::_scaled_dot_product_flash_attention_backward", kernel, least, least.at(_ATTENTION_BACKWARD)
 
 
 def _spread_evenly(total: int, calls: int) -> Iterator[int]:
@@ -192,11 +169,14 @@ def _gemm_plan(mean_percent: float | None) -> dict[tuple[str, str], Iterator[int
 def _residual_total() -> int:
     """Return what is left of the compute time for the residual adds."""
     layer = sum(step.least.at(step.efficiency) for step in (*_FORWARD_PASSES, *_BACKWARD_PASSES))
-    attention = sum(_attention(direction)[3] for direction in ("Fwd", "Bwd"))
+    attention = _FLASH_NS + sum(_FLASH_BACKWARD.values())
     return COMPUTE_NS - GEMM_NS - _PASSES * (layer + attention)
 
 
-_QUERY = Tensor((_SEQUENCES, _HEADS, _SEQUENCE, _HEAD_DIM))
+_QUERY = Tensor((3, 64, 8_192, 128))
+_FLASH = Flash(_QUERY, _QUERY)
+_FLASH_KERNEL, _FLASH_NS = kernels.ck_fmha("Fwd", 64, 3 * 8_192), _FLASH.least.at(0.39)
+_FLASH_BACKWARD = {kernels.ck_fmha("BwdDQDKDV", 64, 3 * 8_192): _FLASH.least_backward.at(0.254)}
 _STATE, _INNER = Tensor((TOKENS, HIDDEN)), Tensor((TOKENS, FFN))
 _WIDE, _NARROW = Tensor((TOKENS, HIDDEN), "fp32"), Tensor((TOKENS, 1), "fp32")
 _NORM = (

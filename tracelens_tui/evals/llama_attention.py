@@ -1,13 +1,11 @@
 """The attention of the generated Llama: rotary embedding, repeated keys and values, fused causal attention."""
 
 from tracelens_tui.evals import functors, kernels, roof
+from tracelens_tui.evals.flash import Flash
 from tracelens_tui.evals.llama_model import MODELING, Layers, Llama, module
 from tracelens_tui.evals.steps import Cast, Pass, Reduction, Unmodelled
 from tracelens_tui.evals.torch_ops import Backward, Torch, nothing, running
-from tracelens_tui.evals.values import Arg, Tensor
-
-FORWARD = "aten::_scaled_dot_product_flash_attention"
-BACKWARD = "aten::_scaled_dot_product_flash_attention_backward"
+from tracelens_tui.evals.values import Tensor
 
 
 def decoder_layer(layers: Layers, x: Tensor, number: int) -> Tensor:
@@ -26,8 +24,8 @@ def attention(layers: Layers, x: Tensor, number: int) -> Tensor:
         with torch.host.frame(f"{MODELING}(125): apply_rotary_pos_emb"):
             query, key = _rotate(torch, model, query), _rotate(torch, model, key)
         with torch.host.frame("transformers/integrations/sdpa_attention.py(38): sdpa_attention_forward"):
-            key, value = _repeat(torch, model, key), _repeat(torch, model, value)
-            _fused(torch, model, query, key, value)
+            key, _ = _repeat(torch, model, key), _repeat(torch, model, value)
+            _fused(torch, model, query, key)
         return layers.linear(x, model.hidden)
 
 
@@ -105,53 +103,22 @@ def _repeat(torch: Torch, model: Llama, x: Tensor) -> Tensor:
     return result
 
 
-def _fused(torch: Torch, model: Llama, query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Run fused causal attention at the planted efficiency."""
-    host, scale, rows = torch.host, str(model.head_dim**-0.5), str(query.shape[2])
-    least = roof.attention(query.shape, key.shape, causal=True)
-    dur_ns = least.at(model.speeds.attention)
-    args = (query, key, value, "0.", "True", "False", scale)
-    turned = tuple(_sequence_major(tensor) for tensor in (query, key, value))
-    inner: tuple[Arg, ...] = (*turned, None, None, rows, rows, "0.", "True", "False", scale, None, None, None, None)
-    outer = (query, key, value, None, "0.", "True", scale, "False")
-    kernel = kernels.aotriton("attn_fwd", query.shape[1] * query.shape[2] // 128)
+def _fused(torch: Torch, model: Llama, query: Tensor, key: Tensor) -> None:
+    """Run fused causal attention at the planted efficiencies."""
+    flash, blocks = Flash(query, key), query.shape[1] * query.shape[2] // 128
+    outer = (query, key, key, None, "0.", "True", flash.scale, "False")
+    total = flash.least_backward.at(model.speeds.attention_backward)
+    first, keys = total // 25, total * 11 // 20
+    parts = {
+        kernels.aotriton("bwd_preprocess", blocks): first,
+        kernels.aotriton("bwd_kernel_dk_dv", 2 * blocks): keys,
+        kernels.aotriton("bwd_kernel_dq", 2 * blocks): total - first - keys,
+    }
     with (
-        host.frame("<built-in function scaled_dot_product_attention>"),
-        host.op("aten::scaled_dot_product_attention", outer, sequence=torch.peek()),
+        torch.host.frame("<built-in function scaled_dot_product_attention>"),
+        torch.host.op("aten::scaled_dot_product_attention", outer, sequence=torch.peek()),
     ):
-        back = _fused_backward(model, query, key)
+        back: Backward = lambda torch: flash.backward(torch, parts)  # noqa: E731
         sequence = torch.node("ScaledDotProductFlashAttentionBackward0", Tensor(query.shape), back)
-        with host.op(FORWARD, args, sequence=sequence):
-            for tensor in (query, key, value):
-                torch.view("aten::transpose", (tensor, "1", "2"), None, "aten::as_strided")
-            with host.op("aten::_flash_attention_forward", inner):
-                torch.view("aten::empty_like", (turned[0], "15", "0", "0", "False", "0"))
-                host.call("hipStreamGetDevice", 200)
-                host.launch(kernel, torch.stream, dur_ns)
-    torch.ledger.add(FORWARD, args, least, dur_ns)
-
-
-def _fused_backward(model: Llama, query: Tensor, key: Tensor) -> Backward:
-    whole, rows = Tensor(query.shape), str(query.shape[2])
-    least = roof.attention_backward(query.shape, key.shape, causal=True)
-    total = least.at(model.speeds.attention_backward)
-    preprocess, keys = total // 25, total * 11 // 20
-    parts = {"bwd_preprocess": preprocess, "bwd_kernel_dk_dv": keys, "bwd_kernel_dq": total - preprocess - keys}
-    sums, seed = Tensor(query.shape[:3], "fp32"), Tensor((), "int64")
-    scale = str(model.head_dim**-0.5)
-    args = (whole, query, whole, whole, whole, sums, None, None, rows, rows, "0.", "True", seed, seed, scale)
-    blocks = query.shape[1] * query.shape[2] // 64
-
-    def back(torch: Torch) -> None:
-        with torch.host.op(BACKWARD, args), torch.host.op("aten::_flash_attention_backward", args):
-            for name, dur_ns in parts.items():
-                torch.host.launch(kernels.aotriton(name, blocks), torch.stream, dur_ns)
-        torch.ledger.add(BACKWARD, args, least, total)
-
-    return back
-
-
-def _sequence_major(x: Tensor) -> Tensor:
-    """The ``[B, S, H, D]`` view of a ``[B, H, S, D]`` tensor."""
-    (batch, heads, rows, dim), layout = x.shape, x.layout
-    return Tensor((batch, rows, heads, dim), x.dtype, (layout[0], layout[2], layout[1], layout[3]))
+        kernel = kernels.aotriton("attn_fwd", blocks)
+        flash.forward(torch, kernel, flash.least.at(model.speeds.attention), sequence)

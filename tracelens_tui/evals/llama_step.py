@@ -13,8 +13,9 @@ from pathlib import Path
 from tracelens_tui.evals import functors, kernels, roof
 from tracelens_tui.evals.autograd import run_backward
 from tracelens_tui.evals.collectives import ALL_REDUCE, REDUCE_SCATTER, run_collective, wait
+from tracelens_tui.evals.flash import BACKWARD, FORWARD
 from tracelens_tui.evals.host import HostThread
-from tracelens_tui.evals.llama_attention import BACKWARD, FORWARD, decoder_layer
+from tracelens_tui.evals.llama_attention import decoder_layer
 from tracelens_tui.evals.llama_model import Layers, Llama, module
 from tracelens_tui.evals.planted import Ledger, OpTruth, Planted, Problem, longest_gap, planted, problem, split
 from tracelens_tui.evals.steps import Pass, Unmodelled

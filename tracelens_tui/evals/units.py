@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracelens_tui.evals import functors, kernels, roof
+from tracelens_tui.evals import functors, kernels
+from tracelens_tui.evals.flash import Flash
 from tracelens_tui.evals.host import HostThread, Kernel
 from tracelens_tui.evals.planted import Ledger, OpTruth, Planted, Problem, longest_gap, planted, problem, split
 from tracelens_tui.evals.steps import Pass
@@ -48,14 +49,12 @@ def gemm_misaligned(path: Path) -> Planted:
 def attention_short(path: Path) -> Planted:
     """Write fused attention over 128 positions: naturally far from the roof."""
     query = Tensor((16, 32, 128, 128))
-    least = roof.attention(query.shape, query.shape, causal=False)
-    args = (query, query, query, "0.", "False", "False", str(128**-0.5))
+    flash, kernel = Flash(query, query, causal=False), kernels.aotriton("attn_fwd", 512)
     with _unit(path) as unit:
-        op, dur_ns = "aten::_scaled_dot_product_flash_attention", least.at(0.122)
         for _ in range(_CALLS):
-            with unit.host.op("aten::scaled_dot_product_attention", (*args[:3], None, "0.", "False", None, "False")):
-                unit.torch.kernel_op(op, args, kernels.aotriton("attn_fwd", 512), dur_ns)
-            unit.ledger.add(op, args, least, dur_ns)
+            outer = (query, query, query, None, "0.", "False", None, "False")
+            with unit.host.op("aten::scaled_dot_product_attention", outer):
+                flash.forward(unit.torch, kernel, flash.least.at(0.122))
     found = problem("attention", unit.ledger.truths(), unit.window, "128 positions")
     return planted(unit.writer, unit.ledger, [found])
 
@@ -73,12 +72,15 @@ def elementwise_poor_bandwidth(path: Path) -> Planted:
 def launch_bound(path: Path) -> Planted:
     """Write 600 small kernels that each start as soon as the host has launched them."""
     small = Tensor((1, 4096), "fp32")
+    step = Pass("aten::mul", (small, small), small, functors.MUL_FP32, 0.02)
     with _unit(path) as unit:
         with unit.host.annotation("ProfilerStep#1"):
             for number in range(600):
                 with unit.host.frame(f"decode.py({40 + number % 5}): step"):
-                    unit.host.spend(18_000)
-                    unit.torch.run(Pass("aten::mul", (small, small), small, functors.MUL_FP32, 0.02))
+                    unit.host.spend(3_000)
+                    with unit.host.op("aten::multiply", (small, small)):
+                        unit.host.spend(9_000)
+                        unit.torch.run(step)
         unit.synchronize()
     idle = split(unit.writer.gpu_log).idle
     start, end = longest_gap(unit.writer.gpu_log)

@@ -21,6 +21,7 @@ import msgspec
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.derating import DERATING, Factor
 from tracelens_tui.perf.platform_types import Peak, Platform
+from tracelens_tui.text import plain
 
 _MEASURED_GRADES = ("A", "A-", "B")
 _SPEC = re.compile(r"(?:matrix|vector)_[a-z0-9]+")
@@ -139,15 +140,16 @@ def platform_from_file(path: Path) -> Platform:
     ``vector_fp32``, ...); ``memory_gb`` and null peaks may be left out.  A UserError names the file and the field.
     """
     arch = _decode_arch(path)
-    if not arch.name.strip():
+    name = plain(arch.name, 60).strip()
+    if not name:
         raise UserError(f"{path}: name is empty; give the GPU a name")
     _check_number(path, "mem_bw_gbps", arch.mem_bw_gbps)
     if arch.memory_gb is not None:
         _check_number(path, "memory_gb", arch.memory_gb)
     peaks = _arch_peaks(path, arch.max_achievable_tflops)
-    known = next((platform for platform in packaged_platforms() if platform.name == arch.name), None)
+    known = next((platform for platform in packaged_platforms() if platform.name == name), None)
     return Platform(
-        name=arch.name,
+        name=name,
         vendor=known.vendor if known else "",
         arch=known.arch if known else "",
         sm_count=known.sm_count if known else None,
@@ -188,7 +190,7 @@ def _arch_peaks(path: Path, tflops: dict[str, float | None]) -> dict[str, Peak]:
     for spec, value in tflops.items():
         if not _SPEC.fullmatch(spec):
             raise UserError(
-                f"{path}: max_achievable_tflops.{spec[:60]} is no compute spec; write matrix_bf16 or the like"
+                f"{path}: max_achievable_tflops.{plain(spec, 60)} is no compute spec; write matrix_bf16 or the like"
             )
         if value is None:
             continue

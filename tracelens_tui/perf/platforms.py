@@ -7,6 +7,7 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.perf.detection import detect
 from tracelens_tui.perf.platform_files import packaged_platforms, platform_from_file
 from tracelens_tui.perf.platform_types import Peak, Platform
+from tracelens_tui.text import plain
 
 __all__ = ["Peak", "Platform", "all_platforms", "detect", "load_platform", "platform_from_file"]
 
@@ -22,6 +23,7 @@ def load_platform(name: str) -> Platform:
     A UserError lists the known names and suggests the nearest; a name of several boards ("H100") lists those.
     """
     key = _folded(name)
+    shown = plain(name, 60)
     platforms = all_platforms()
     for platform in platforms:
         if key == _folded(platform.name):
@@ -33,16 +35,16 @@ def load_platform(name: str) -> Platform:
     if len(boards) == 1:
         return boards[0]
     if boards:
-        raise UserError(f"platform '{name}' is ambiguous; say which: {', '.join(p.name for p in boards)}")
-    raise UserError(_unknown(name, key, platforms))
+        raise UserError(f"platform '{shown}' is ambiguous; say which: {', '.join(p.name for p in boards)}")
+    raise UserError(_unknown(shown, key, platforms))
 
 
-def _unknown(name: str, key: str, platforms: tuple[Platform, ...]) -> str:
+def _unknown(shown: str, key: str, platforms: tuple[Platform, ...]) -> str:
     names = {_folded(p.name): p.name for p in platforms}
     near = difflib.get_close_matches(key, list(names), n=1, cutoff=0.6)
     hint = f" did you mean {names[near[0]]}?" if near else ""
     known = ", ".join(p.name for p in platforms)
-    return f"platform '{name[:80]}' is not known;{hint} known are {known}; any other GPU: --arch FILE"
+    return f"platform '{shown}' is not known;{hint} known are {known}; any other GPU: --arch FILE"
 
 
 def _folded(name: str) -> str:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from tracelens_tui.report.markdown import Md, cell, code, escaped, prose
 from tracelens_tui.report.numbers import NONE, NOT_QUANTIFIABLE, figure, marker, ms, pct, ratio, score, share
 from tracelens_tui.run.findings import Finding, FusedKernel, Operation
+from tracelens_tui.text import clip
 
 ANOMALY = 100.0  # %: above it the measurement or the model is off
-KERNEL_NAME_LIMIT = 60
+KERNEL_NAME_LIMIT = 60  # of a fusion's kernels
+NAME_LIMIT = 500  # of an op: longer ones are no names
 
 _BY_NUMBER = {1: "🔴", 2: "🟡"}
 _BY_CONFIDENCE = {"high": "🔴", "medium": "🟡", "low": "🟢"}
@@ -102,7 +104,7 @@ def card_of(finding: Finding, number: int) -> Card:
 def operation_row(operation: Operation) -> tuple[Md, ...]:
     """Return the ten cells of a row of a compute finding's table."""
     return (
-        escaped(operation.name),
+        escaped(clip(operation.name, NAME_LIMIT)),
         cell(operation.args),
         cell(operation.kernel_path),
         cell(operation.kernel_name),
@@ -148,9 +150,8 @@ def _coverage(kernels: Sequence[FusedKernel]) -> str:
 
 
 def _kernel_row(kernel: FusedKernel) -> tuple[Md, ...]:
-    name = kernel.name if len(kernel.name) <= KERNEL_NAME_LIMIT else kernel.name[: KERNEL_NAME_LIMIT - 1] + "…"
     return (
-        escaped(name),
+        escaped(clip(kernel.name, KERNEL_NAME_LIMIT)),
         escaped(kernel.type),
         Md(f"{kernel.duration_us:.2f}"),
         Md("Yes" if kernel.modelled else "No"),

@@ -5,11 +5,9 @@ import html
 import re
 from pathlib import Path
 
-from markdown_it import MarkdownIt
-
 from tracelens_tui.atomic import write_bytes
 from tracelens_tui.errors import UserError
-from tracelens_tui.run.store import CHART, REPORT, REPORT_JSON, RunDir
+from tracelens_tui.run.store import CHART, REPORT, REPORT_JSON
 
 FORMATS = (".md", ".json", ".html")
 
@@ -47,7 +45,12 @@ img {{ max-width: 100%; }}
 """
 
 
-def export_report(run: RunDir, out: Path, *, overwrite: bool = False) -> Path:
+def read_report(run_dir: Path) -> str:
+    """Return the text of a run's report; UserError where it has none."""
+    return _bytes_of(run_dir, REPORT).decode("utf-8", "replace")
+
+
+def export_report(run_dir: Path, out: Path, *, overwrite: bool = False) -> Path:
     """Write the run's report to ``out`` (a file, or a folder for ``analysis.md`` in it) and return the file's path.
 
     The ending decides: ``.md`` and ``.html`` carry the chart inside, ``.json`` is ``analysis.json``.  UserError for
@@ -57,9 +60,9 @@ def export_report(run: RunDir, out: Path, *, overwrite: bool = False) -> Path:
         out = out / REPORT
     if out.suffix.lower() not in FORMATS:
         raise UserError(f"{out}: a report is exported as one of {', '.join(FORMATS)}")
-    data = _content(run, out.suffix.lower())
+    data = _content(run_dir, out.suffix.lower())
     if out.exists() and not overwrite:
-        raise UserError(f"{out}: the file is there already; remove it or choose another name")
+        raise UserError(f"{out}: the file is there already; add --force or choose another name")
     try:
         write_bytes(out, data)
     except OSError as error:
@@ -67,25 +70,30 @@ def export_report(run: RunDir, out: Path, *, overwrite: bool = False) -> Path:
     return out
 
 
-def _content(run: RunDir, suffix: str) -> bytes:
-    name = REPORT_JSON if suffix == ".json" else REPORT
-    try:
-        data = run.absolute(name).read_bytes()
-        chart = _data_uri(run) if suffix != ".json" else None
-    except FileNotFoundError:
-        raise UserError(f"{run.path}: the run has no report yet ({name} is missing)") from None
-    except OSError as error:
-        raise UserError(f"{run.path / name}: cannot be read: {error.strerror}") from error
+def _content(run_dir: Path, suffix: str) -> bytes:
     if suffix == ".json":
-        return data
-    text = data.decode("utf-8", "replace")
+        return _bytes_of(run_dir, REPORT_JSON)
+    text, chart = read_report(run_dir), _data_uri(run_dir)
     if suffix == ".html":
         return to_html(text, chart).encode("utf-8")
     return _IMAGE.sub(lambda match: f"![{match[1]}]({chart})" if chart else "", text).encode("utf-8")
 
 
+def _bytes_of(run_dir: Path, name: str) -> bytes:
+    if not run_dir.is_dir():
+        raise UserError(f"{run_dir}: there is no such run directory")
+    try:
+        return (run_dir / name).read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{run_dir}: the run has no report yet ({name} is missing)") from None
+    except OSError as error:
+        raise UserError(f"{run_dir / name}: cannot be read: {error.strerror}") from error
+
+
 def to_html(text: str, chart: str | None) -> str:
     """Return a report's Markdown as a page; HTML in it stays text except for the report's own anchors and breaks."""
+    from markdown_it import MarkdownIt  # only here: reading a report needs no parser
+
     title = html.escape(text.split("\n", 1)[0].lstrip("# "))
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     body = markdown.render(_IMAGE.sub("", text))
@@ -95,8 +103,7 @@ def to_html(text: str, chart: str | None) -> str:
     return _PAGE.format(title=title, body=body.replace("</table>\n", f"</table>\n{image}", 1))
 
 
-def _data_uri(run: RunDir) -> str | None:
-    chart = run.absolute(CHART)
-    if not chart.is_file():
+def _data_uri(run_dir: Path) -> str | None:
+    if not (run_dir / CHART).is_file():
         return None
-    return f"data:image/png;base64,{base64.b64encode(chart.read_bytes()).decode('ascii')}"
+    return f"data:image/png;base64,{base64.b64encode(_bytes_of(run_dir, CHART)).decode('ascii')}"

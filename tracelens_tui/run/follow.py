@@ -22,6 +22,7 @@ from tracelens_tui.run.store import JOURNAL, LOCK, PRIORITY, RUN, RunDir
 __all__ = ["Follower", "follow", "reduce", "snapshot"]
 
 RESCAN_S = 1.0  # network file systems give no events
+_ENDED = {"finished", "failed", "cancelled"}
 
 
 class EventReader(Protocol):
@@ -51,6 +52,7 @@ class Follower:
 
     def poll(self) -> RunState:
         """Return the state of now."""
+        lock = self._lock.state()  # before the journal: a run that ends writes its last event, then gives the lock back
         events = self._reader.read()
         if self._reader.restarts != self._restarts:
             self._restarts = self._reader.restarts
@@ -60,7 +62,7 @@ class Follower:
             if isinstance(event, FindingAdded):
                 self._unread[event.finding] = event
         self._read_findings()
-        return self._alive(self._ranked(self._with_problems(self._state)))
+        return self._alive(self._ranked(self._with_problems(self._state)), lock)
 
     def _read_findings(self) -> None:
         """Read the findings that were announced and are not in the state, each file once."""
@@ -88,8 +90,8 @@ class Follower:
         return replace(state, problems=(*lines, *self._faults.values()))
 
     def _ranked(self, state: RunState) -> RunState:
-        """Order the findings by rank once there is one; those that were dropped in ranking are told as rejected."""
-        if not self._run.exists(PRIORITY):
+        """Order the findings by rank once the ranking is that of these findings; dropped ones are told as rejected."""
+        if not _is_ranked(state) or not self._run.exists(PRIORITY):
             return state
         try:
             data = self._run.read_json(PRIORITY, PriorityData)
@@ -99,20 +101,22 @@ class Follower:
         ranked = sorted((r for r in data.findings if r.id in by_id), key=lambda r: r.global_rank)
         return replace(state, findings=tuple(by_id[r.id] for r in ranked), rejected=(*state.rejected, *data.dropped))
 
-    def _alive(self, state: RunState) -> RunState:
-        """Decide between running, stale and crashed where no run_* event says that the run ended."""
-        if state.status != "running" and state.last_seq:
+    def _alive(self, state: RunState, lock: LockState | None) -> RunState:
+        """Decide between starting, running, stale and crashed where no event says that the run ended."""
+        if state.status in _ENDED:
             return state
-        lock = self._lock.state()
         if lock is None or lock.dead:
-            return replace(state, status="crashed") if state.last_seq else state
-        return _held(state, lock)
+            begun = state.last_seq > 0 or self._run.exists(RUN)
+            return replace(state, status="crashed") if begun else state
+        if lock.live:
+            return replace(state, status="running") if state.last_seq else state
+        return replace(state, status="stale", heartbeat_age=float(int(lock.age)))
 
 
-def _held(state: RunState, lock: LockState) -> RunState:
-    if lock.live:
-        return replace(state, status="running") if state.last_seq else state
-    return replace(state, status="stale", heartbeat_age=float(int(lock.age)))
+def _is_ranked(state: RunState) -> bool:
+    """True where the ranking on disk is not that of an earlier attempt."""
+    finished = any(stage.name == "rank" and stage.seconds is not None for stage in state.stages)
+    return finished and not any(agent.status in {"planned", "running"} for agent in state.agents)
 
 
 def snapshot(path: Path) -> RunState:

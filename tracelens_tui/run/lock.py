@@ -165,6 +165,8 @@ class RunLock:
             self._path.rename(aside)
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise UserError(f"{self._path}: the stale lock cannot be removed: {error.strerror}") from error
         moved = _parse(aside.read_bytes())
         if moved is not None and moved != judged.record:
             with suppress(OSError):  # yet another taker came: the moved one notices at its next heartbeat

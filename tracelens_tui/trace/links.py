@@ -20,6 +20,10 @@ _LAUNCHING = re.compile(r"launch|mem(?:cpy|set)|copy|fill|enqueue|exec", re.IGNO
 """Tells the call that put work on the device from others of the same correlation; never a condition for a link."""
 
 
+_AS_WELL = 0.9
+"""A process that explains this share of what the best one does explains a GPU as well: ranks lose a few launches."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """Either the GPU events of a trace or the calls that may have launched them."""
@@ -200,7 +204,7 @@ def _home_process(gpu_number: Int64, gpu: _Side, call_number: Int64, calls: _Sid
         before = last_at_or_before(call_number[mine], calls.start[mine], gpu_number, gpu.start)
         np.add.at(explained[:, p], device[(before >= 0) & (gpu_number != NONE_ID)], 1)
     paired = _file_order(device, gpu.thread)[:, None] == _file_order(process, calls.thread)[None, :]
-    near_best = explained >= 0.99 * explained.max(axis=1, keepdims=True)
+    near_best = explained >= _AS_WELL * explained.max(axis=1, keepdims=True)
     home = np.argmax(near_best * (explained + paired * (len(gpu) + 1)), axis=1)
     return processes[home[device]], len(devices) < len(processes)
 

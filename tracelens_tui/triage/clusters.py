@@ -127,9 +127,7 @@ def _matches(
     return sorted(out, key=lambda one: (-one.gap_share, one.rule))
 
 
-def _match(
-    rule: Rule, members: Sequence[Subject], gaps: Mapping[int, float], total: float, run: RunContext
-) -> Match:
+def _match(rule: Rule, members: Sequence[Subject], gaps: Mapping[int, float], total: float, run: RunContext) -> Match:
     members = sorted(members, key=lambda one: (-gaps[one.op.view.row], one.op.view.row))
     gap = math.fsum(gaps[one.op.view.row] for one in members)
     return Match(
@@ -191,7 +189,9 @@ def _beyond_totals(members: Sequence[Subject], run: RunContext) -> Facts:
         facts["hidden"] = Fact(value=100 * (1 - exposed / time), label="time beside other work", unit="%")
     gain = math.fsum(_sibling_gain(one) for one in members)
     if gain and run.window_ms:
-        facts["sibling_gain"] = Fact(value=100 * gain / run.window_ms, label="gain at the best sibling's rate", unit="%")
+        facts["sibling_gain"] = Fact(
+            value=100 * gain / run.window_ms, label="gain at the best sibling's rate", unit="%"
+        )
     return facts
 
 

@@ -144,7 +144,9 @@ def _totals(cluster: Cluster) -> list[str]:
     if "hidden" in facts:
         out.append("[[all.hidden]] of the time runs beside other work; only the rest counts in the impact.")
     if "sibling_gain" in facts:
-        out.append("At the rate of the best similar operation of this run, [[all.sibling_gain]] of the window would go.")
+        out.append(
+            "At the rate of the best similar operation of this run, [[all.sibling_gain]] of the window would go."
+        )
     return out
 
 

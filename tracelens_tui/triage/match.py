@@ -89,7 +89,9 @@ def _names(when: When, subject: Subject) -> bool:
         (when.op is None or _found(when.op, [op.name]))
         and (when.kernel is None or _found(when.kernel, kernels))
         and (when.no_kernel is None or not _found(when.no_kernel, kernels))
-        and (when.kernel_share is None or _kernel_percent(op, when.kernel_share.pattern) >= when.kernel_share.min_percent)
+        and (
+            when.kernel_share is None or _kernel_percent(op, when.kernel_share.pattern) >= when.kernel_share.min_percent
+        )
     )
 
 

@@ -164,7 +164,7 @@ def _operation(
     cov = row["kernel_time_cov"]
     return OperationMetrics(
         row=row["row"],
-        name=plain(row["name"], NAME_LIMIT),
+        name=row["name"],
         count=row["count"],
         time_ms=row["kernel_ns_sum"] / NS_PER_MS,
         percent_of_category=_percent(row["kernel_ns_sum"], total_ns),

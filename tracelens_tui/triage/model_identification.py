@@ -76,7 +76,7 @@ def _modules(analysis: Analysis) -> list[ModuleCount]:
     events = np.flatnonzero(np.isin(code, list(classes)))
     events = events[np.argsort(tree.position[events])]
     outermost = _outermost(analysis, [(int(event), classes[int(code[event])]) for event in events])
-    by_name = Counter({name: 0 for name in instances})
+    by_name = Counter(dict.fromkeys(instances, 0))
     for event, name in outermost:
         by_name[name] += int(tree.gpu_ns[event])
     outer = {name for _, name in outermost}
@@ -102,7 +102,11 @@ def _outermost(analysis: Analysis, events: Iterable[tuple[int, str]]) -> list[tu
 
 
 def _time_by(ops: pl.DataFrame, column: str) -> dict[str, float]:
-    groups = ops.group_by(column).agg(pl.col("kernel_ns_sum").sum()).sort(["kernel_ns_sum", column], descending=[True, False])
+    groups = (
+        ops.group_by(column)
+        .agg(pl.col("kernel_ns_sum").sum())
+        .sort(["kernel_ns_sum", column], descending=[True, False])
+    )
     return {str(name): ns / 1e6 for name, ns in groups.iter_rows()}
 
 

@@ -17,8 +17,6 @@ from tracelens_tui.run.findings import Schema
 from tracelens_tui.run.manifest import (
     CategoryManifest,
     CategoryMetadata,
-    CategoryMetrics,
-    CpuIdleMetrics,
     GpuUtilization,
     ManifestCategory,
     TimeBreakdown,
@@ -120,9 +118,7 @@ def _write_category(run: RunDir, source: _Source, display: str, models: dict[str
     ops = source.ops.filter(pl.col("category") == display)
     rows = source.unified[ops["row"].to_list()].with_columns(ops["row"])
     run.write_bytes(ops_file(name), rows.write_csv().encode())
-    metrics = category_metrics(
-        name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window
-    )
+    metrics = category_metrics(name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window)
     times = _breakdown(ops)
     models[metrics_file(name)] = metrics
     models[metadata_file(name)] = _metadata(source, name, display, times)
@@ -254,5 +250,3 @@ def _platform_name(analysis: Analysis) -> str:
 
 def _percent(part: float, whole: float) -> float:
     return 100.0 * part / whole if whole else 0.0
-
-

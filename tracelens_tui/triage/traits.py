@@ -153,7 +153,7 @@ def _padded_head(op: OpFacts, _run: RunContext) -> Facts | None:
 
 def _dense_mask(op: OpFacts, _run: RunContext) -> Facts | None:
     """An attention mask tensor is among the inputs."""
-    if len(op.dims) < 4 or "efficient" not in op.name and "dot_product_attention" not in op.name:
+    if len(op.dims) < 4 or ("efficient" not in op.name and "dot_product_attention" not in op.name):
         return None
     if "flash" in op.name:
         return None

@@ -1,0 +1,165 @@
+"""From the files of a run directory to the assignments of its sub-agents, and the packs that go with them."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tracelens_tui.perf.parse import as_float, op_args
+from tracelens_tui.report.sources import read_csv
+from tracelens_tui.run.findings import Operation
+from tracelens_tui.run.manifest import (
+    CategoryManifest,
+    CategoryMetrics,
+    CpuIdleMetrics,
+    ManifestCategory,
+    OperationMetrics,
+)
+from tracelens_tui.run.store import RunDir, metrics_file, ops_file
+from tracelens_tui.triage.advice import all_rules
+from tracelens_tui.triage.agents import agent_of
+from tracelens_tui.triage.assignment import Assignment
+from tracelens_tui.triage.clusters import compute_pack
+from tracelens_tui.triage.context import CONTEXT, ContextFile, run_context
+from tracelens_tui.triage.facts import MIB, KernelFact, OpFacts, RunContext, Scalar
+from tracelens_tui.triage.pack import EvidenceFile, evidence_file
+
+MEAN_DIFFERS = 0.01
+Row = Mapping[str, str]
+
+
+def assignments(run: RunDir, manifest: CategoryManifest) -> list[Assignment]:
+    """Return the assignment of every planned category, in the manifest's order."""
+    compute = [category for category in manifest.categories if category.tier == "compute_kernel"]
+    metrics = {one.name: run.read_json(metrics_file(one.name), CategoryMetrics) for one in compute}
+    context = run_context(run.read_json(CONTEXT, ContextFile), metrics)
+    return [
+        _compute(run, one, metrics[one.name], context) if one.name in metrics else _system(run, one, context)
+        for one in manifest.categories
+        if one.planned
+    ]
+
+
+def packs(found: Sequence[Assignment]) -> dict[str, EvidenceFile]:
+    """Return the evidence file of each sub-agent by its path; system sub-agents have theirs already."""
+    by_agent: dict[str, EvidenceFile] = {}
+    for one in found:
+        if one.agent.tier == "compute":
+            before = by_agent.get(one.agent.id)
+            categories = {**(before.categories if before else {}), one.category: one.pack}
+            by_agent[one.agent.id] = EvidenceFile(agent=one.agent.id, categories=categories)
+    return {evidence_file(agent): file for agent, file in by_agent.items()}
+
+
+def op_facts(category: str, metrics: CategoryMetrics, rows: Sequence[Row]) -> tuple[OpFacts, ...]:
+    """Return the operations of a category: its metrics with what only the ops table holds."""
+    by_row = {int(row["row"]): row for row in rows}
+    return tuple(_op(index, category, one, by_row[one.row]) for index, one in enumerate(metrics.operations))
+
+
+def operation(metrics: OperationMetrics) -> Operation:
+    """Return the row that a finding shows for an operation."""
+    found = metrics.efficiency
+    percent, mean = found.efficiency_percent, found.mean_efficiency_percent
+    compute = found.bound_type == "compute"
+    peak = found.resolved_peak_maf if compute else found.resolved_peak_hbm_bw
+    rated = percent is not None and peak is not None
+    return Operation(
+        row=metrics.row,
+        name=metrics.name,
+        args=metrics.args,
+        dims=metrics.dims,
+        dtype=metrics.dtype,
+        kernel_path=metrics.launcher_path,
+        kernel_name=metrics.kernel_name_trunc,
+        count=metrics.count,
+        time_ms=metrics.time_ms,
+        percent_of_window=metrics.percent_of_total or 0.0,
+        flops_per_byte=found.flops_per_byte,
+        efficiency_percent=percent,
+        mean_efficiency_percent=mean if _differs(percent, mean) else None,
+        peak=peak if rated else None,
+        peak_unit=("TFLOPS" if compute else "TB/s") if rated else None,
+        bound=found.bound_type,
+    )
+
+
+def _compute(run: RunDir, entry: ManifestCategory, metrics: CategoryMetrics, context: RunContext) -> Assignment:
+    agent = agent_of(entry.name)
+    ops = op_facts(entry.name, metrics, _table(run.absolute(ops_file(entry.name))))
+    pack = compute_pack(entry.name, ops, metrics.category_findings, context, all_rules(agent.id))
+    return Assignment(agent=agent, entry=entry, metrics=metrics, idle=None, ops=ops, run=context, pack=pack)
+
+
+def _system(run: RunDir, entry: ManifestCategory, context: RunContext) -> Assignment:
+    agent = agent_of(entry.name)
+    file = run.read_json(evidence_file(agent.id), EvidenceFile)
+    return Assignment(
+        agent=agent,
+        entry=entry,
+        metrics=None,
+        idle=run.read_json(metrics_file(entry.name), CpuIdleMetrics),
+        ops=(),
+        run=context,
+        pack=file.categories[entry.name],
+    )
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(1 << 30)
+    return read_csv(path)
+
+
+def _op(index: int, category: str, metrics: OperationMetrics, row: Row) -> OpFacts:
+    args = op_args(metrics.name, metrics.input_dims, metrics.input_type, row.get("Input Strides", ""))
+    moved = _number(row, "Data Moved (MB)")
+    flops = _number(row, "GFLOPS")
+    exposed = metrics.time_ms if metrics.exposed_ms is None else metrics.exposed_ms
+    mean = _number(row, "Kernel Time (µs)_mean")
+    return OpFacts(
+        index=index,
+        category=category,
+        view=operation(metrics),
+        types=args.types,
+        dims=args.dims,
+        strides=args.strides,
+        params=_params(row.get("perf_params", "")),
+        exposed_ms=exposed,
+        mean_us=0.0 if mean is None else mean,
+        roof_us=_number(row, "Roofline Time (µs)_first"),
+        flops=None if flops is None else flops * 1e9,
+        bytes=None if moved is None else moved * MIB,
+        spec=metrics.efficiency.compute_spec,
+        precision=metrics.dtype,
+        library=metrics.library,
+        kernels=_kernels(row.get("kernel_details_summary", "")),
+        modelled=metrics.has_perf_model,
+        cov=metrics.cov,
+    )
+
+
+def _differs(ratio: float | None, mean: float | None) -> bool:
+    return ratio is not None and mean is not None and abs(mean - ratio) > MEAN_DIFFERS * ratio
+
+
+def _number(row: Row, column: str) -> float | None:
+    return as_float(row.get(column, ""))
+
+
+def _params(text: str) -> Mapping[str, Scalar]:
+    return msgspec.json.decode(text, type=dict[str, Scalar]) if text else {}
+
+
+class _Kernel(msgspec.Struct):
+    """One entry of ``kernel_details_summary``."""
+
+    name: str
+    total_duration_us: float
+
+
+def _kernels(text: str) -> tuple[KernelFact, ...]:
+    """The kernels of an op, most time first."""
+    found = msgspec.json.decode(text, type=list[_Kernel]) if text else []
+    ordered = sorted(found, key=lambda one: (-one.total_duration_us, one.name))
+    return tuple(KernelFact(one.name, one.total_duration_us / 1e3) for one in ordered)

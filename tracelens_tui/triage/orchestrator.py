@@ -1,0 +1,145 @@
+"""The triage: load, prepare, plan, agents, rank, model, report, validate.
+
+Every stage leaves its outputs on disk and records their SHA-256 in ``run.json``; a resumed run takes finished outputs
+as they are and makes the rest again, so that it ends with the same report wherever it was stopped.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from tracelens_tui.errors import UserError
+from tracelens_tui.run import control
+from tracelens_tui.run import events as ev
+from tracelens_tui.run.journal import JournalWriter
+from tracelens_tui.run.lock import RunLock
+from tracelens_tui.run.store import RUN, RunDir
+from tracelens_tui.triage.failures import Cancelled, TriageError
+from tracelens_tui.triage.places import check_run_dir, check_trace, run_dir_of
+from tracelens_tui.triage.request import TriageOutcome, TriageRequest
+from tracelens_tui.triage.session import Listener, Session
+from tracelens_tui.triage.stages import run_stages
+
+__all__ = ["TriageOutcome", "TriageRequest", "run_triage"]
+
+NO_REPORT = 3
+
+
+class Terminated(BaseException):
+    """The process was asked to end."""
+
+
+def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> TriageOutcome:
+    """Run a triage to its report and return how it ended.
+
+    Raises UserError for bad input: a trace that cannot be read or has no GPU events, options that do not fit, a run
+    directory that cannot take the run.  A run directory that was made for it is then removed again.
+    """
+    check_trace(request.trace)
+    run_dir = run_dir_of(request).absolute()
+    check_run_dir(run_dir, request)
+    with _made(run_dir, keep=request.resume), RunLock(run_dir / "run.lock") as lock:
+        run = RunDir(run_dir)
+        if not request.resume:
+            run.prepare()
+        control.clear(run)
+        with JournalWriter(run.journal) as journal, Session(run, journal, lock, listener) as session, _terminable():
+            return _supervised(session, request)
+
+
+def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
+    """Run the stages; whatever ends them early is in the journal before it is told."""
+    run_dir = session.run.path
+    started = time.monotonic()
+    session.emit(_begin(session.run, request))
+    try:
+        run_stages(session, request)
+    except Cancelled as stop:
+        session.emit(ev.RunFailed(reason=str(stop), cancelled=True))
+        return TriageOutcome(run_dir, "cancelled", NO_REPORT, str(stop))
+    except TriageError as error:
+        session.emit(ev.RunFailed(reason=str(error)))
+        return TriageOutcome(run_dir, "failed", NO_REPORT, str(error))
+    except (Terminated, KeyboardInterrupt) as stop:
+        reason = str(stop) or "interrupted"
+        session.emit(ev.RunFailed(reason=reason))
+        return TriageOutcome(run_dir, "failed", NO_REPORT, reason)
+    except UserError as error:
+        session.emit(ev.RunFailed(reason=str(error)))
+        if not session.run.exists(RUN):
+            raise  # the trace or an option was bad: nothing was made of it
+        return TriageOutcome(run_dir, "failed", NO_REPORT, str(error))
+    except BaseException as error:
+        session.emit(ev.RunFailed(reason=f"internal error: {type(error).__name__}: {error}"))
+        raise
+    session.emit(ev.RunFinished(seconds=time.monotonic() - started))
+    return TriageOutcome(run_dir, "finished", 0)
+
+
+def _begin(run: RunDir, request: TriageRequest) -> ev.RunStarted:
+    known = run.info if run.exists(RUN) else None
+    return ev.RunStarted(
+        run_id=known.run_id if known else "",
+        trace=str(request.trace.absolute()),
+        platform=known.platform if known else request.platform,
+        analyst=request.analyst,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        resumed=request.resume,
+    )
+
+
+@contextmanager
+def _made(path: Path, *, keep: bool) -> Iterator[None]:
+    """Make the directory; on bad input take away again what was made, its parents included."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{path}: the run directory cannot be made: {error.strerror}; choose another --run-dir"
+        ) from error
+    try:
+        yield
+    except UserError:
+        if not keep and not (path / RUN).exists():
+            _clear(path, missing)
+        raise
+
+
+def _clear(path: Path, missing: list[Path]) -> None:
+    """Remove a run that never began: its files, then the folders that were not there before, while they are empty."""
+    for entry in path.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    for folder in missing:
+        if any(folder.iterdir()):
+            return
+        folder.rmdir()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Turn SIGTERM into an exception that unwinds the stack, where signals may be handled at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated("ended by SIGTERM")

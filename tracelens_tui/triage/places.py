@@ -1,0 +1,92 @@
+"""Where a run goes and which run it is, before anything is read or written."""
+
+import hashlib
+import json
+import os
+import uuid
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tracelens_tui import __version__, resources
+from tracelens_tui.errors import UserError
+from tracelens_tui.ingest.cache import fingerprint
+from tracelens_tui.run.manifest import RunInfo, TraceRef
+from tracelens_tui.run.store import JOURNAL, LOCK, RUN, default_run_dir
+from tracelens_tui.triage.request import TriageRequest
+
+PROGRAM = "tracelens-tui"
+
+
+def run_dir_of(request: TriageRequest) -> Path:
+    """Return where the run of a request goes; UserError where the trace cannot be read."""
+    if request.run_dir is not None:
+        return request.run_dir
+    check_trace(request.trace)
+    return default_run_dir(request.trace, fingerprint(request.trace))
+
+
+def check_trace(path: Path) -> None:
+    """Raise UserError unless the path is a file with something in it that may be read."""
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file; give the path of a profiler trace")
+    if not path.is_file():
+        raise UserError(f"{path}: is not a file; give the path of a profiler trace")
+    if not os.access(path, os.R_OK):
+        raise UserError(f"{path}: may not be read; change its permissions or copy it")
+    if path.stat().st_size == 0:
+        raise UserError(f"{path}: the file is empty; record the trace again")
+
+
+def check_run_dir(path: Path, request: TriageRequest) -> None:
+    """Raise UserError where the place cannot take this run: something lies there, or there is nothing to resume."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path}: is a file; choose another --run-dir")
+    present = {entry.name for entry in path.iterdir() if not entry.name.startswith(LOCK)} if path.is_dir() else set()
+    started = present & {RUN, JOURNAL}
+    if request.resume and not started:
+        raise UserError(f"{path}: there is no run to resume; leave --resume out")
+    if not request.resume and started:
+        raise UserError(
+            f"{path} holds a run already: continue it with `tracelens-tui triage {request.trace} --run-dir {path}"
+            " --resume`, or choose another --run-dir"
+        )
+    if not request.resume and present:
+        raise UserError(f"{path} is not empty ({min(present)}): choose another --run-dir")
+
+
+def run_info(request: TriageRequest, run_dir: Path, platform: str | None, platform_note: str) -> RunInfo:
+    """Return what ``run.json`` says of a new run."""
+    trace = request.trace.absolute()
+    return RunInfo(
+        run_id=uuid.uuid4().hex,
+        created=datetime.now(timezone.utc),
+        trace=TraceRef(
+            path=str(trace),
+            relative=os.path.relpath(trace, run_dir.absolute()),
+            fingerprint=fingerprint(trace),
+            size=trace.stat().st_size,
+        ),
+        platform=platform,
+        platform_note=platform_note,
+        analyst=request.analyst,
+        options=_options(request),
+        versions={PROGRAM: __version__, "skills": _skills_version()},
+    )
+
+
+def _options(request: TriageRequest) -> dict[str, JsonValue]:
+    """What changes the outcome."""
+    arch = hashlib.sha256(request.arch.read_bytes()).hexdigest() if request.arch is not None else None
+    return {"platform": request.platform, "arch": arch, "device": request.device}
+
+
+def _skills_version() -> str:
+    """A hash over the rules and prompts of all sub-agents."""
+    digest = hashlib.sha256()
+    for path in sorted(resources.SKILLS.glob("*/*")):
+        if path.is_file():
+            digest.update(json.dumps(path.relative_to(resources.SKILLS).as_posix()).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

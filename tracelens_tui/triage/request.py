@@ -1,0 +1,31 @@
+"""What is asked of a triage, and how it ended."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Status = Literal["finished", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class TriageRequest:
+    """One triage of one trace."""
+
+    trace: Path
+    run_dir: Path | None = None  # None: the default place
+    platform: str | None = None  # None: the device that the trace names
+    arch: Path | None = None
+    device: int | None = None  # None: the busiest
+    analyst: Literal["rules"] = "rules"
+    resume: bool = False
+    use_cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TriageOutcome:
+    """How a triage ended: ``exit_code`` 0 with a report, 3 without."""
+
+    run_dir: Path
+    status: Status
+    exit_code: int
+    message: str = ""
