@@ -1,7 +1,7 @@
-"""Write a trace that is another one repeated: ``python benchmarks/scale_trace.py IN.json[.gz] OUT.json TIMES``.
+"""Write a trace that is another one repeated: ``python benchmarks/scale_trace.py IN.json OUT.json TIMES``.
 
-Every repetition has its times and ids shifted, so that links and nesting stay as they are; layout is indent=2.  Only the
-stock profiler's keys are known; events go through memory one repetition at a time.
+Every repetition has its times and ids shifted, so that links and nesting stay as they are; the layout is indent=2.
+Only the keys of PyTorch's profiler are known; events go through memory one repetition at a time.
 """
 
 import json

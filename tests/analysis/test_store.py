@@ -47,6 +47,16 @@ def test_tree_arrays_keep_their_types(tmp_path: Path) -> None:
     }
 
 
+def test_event_columns_are_mapped_not_read(tmp_path: Path) -> None:
+    save_analysis(tmp_path / "saved", analysed(step()))
+    opened = open_analysis(tmp_path / "saved")
+    assert isinstance(opened.tree.parent.base, np.memmap)
+    starts = np.load(tmp_path / "saved/events/start_ns.npy", mmap_mode="r+")
+    starts[0] += 1  # seen through the mapping: the frame holds the file's pages
+    starts.flush()
+    assert opened.trace.events["start_ns"][0] == starts[0]
+
+
 def test_an_earlier_one_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
     save_analysis(tmp_path / "saved", analysed(step()))
     newer = analysed([mm(0, 10, 64, 64, 64), launch(1, 5), kernel("Cijk_gemm", 100, 7, 1)], None)

@@ -70,7 +70,7 @@ def test_a_trace_without_gpu_events_has_no_split() -> None:
 
 NAMES = {"gemm": "compute", "ncclDevKernel_AllReduce": "comm", "Memcpy DtoD": "memcpy"}
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(list(NAMES)), st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=12
+    st.tuples(st.sampled_from(list(NAMES)), st.integers(1, 40), st.integers(0, 12)), min_size=1, max_size=12
 )
 
 

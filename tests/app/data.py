@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracelens_tui.analysis.model import (
     CALLS_SCHEMA,
@@ -176,9 +177,23 @@ def make_tree(events: Sequence[Ev] = EVENTS) -> EventTree:
         position[index] = place
     launch = [e.parent if e.on_gpu else -1 for e in events]
     op = [_op_above(events, index) if e.on_gpu or e.kind == Kind.RUNTIME else -1 for index, e in enumerate(events)]
-    as32 = [np.array(values, np.int32) for values in ([e.parent for e in events], first, following, order, position)]
-    rest = [np.array(values, np.int32) for values in (size, depth, launch, op)]
-    return EventTree(*as32, *rest, np.array(gpu_ns, np.int64), np.array(gpu_count, np.int32))
+
+    def ints(values: Sequence[int]) -> NDArray[np.int32]:
+        return np.array(values, np.int32)
+
+    return EventTree(
+        parent=ints([event.parent for event in events]),
+        first_child=ints(first),
+        next_sibling=ints(following),
+        order=ints(order),
+        position=ints(position),
+        size=ints(size),
+        depth=ints(depth),
+        launch=ints(launch),
+        op=ints(op),
+        gpu_ns=np.array(gpu_ns, np.int64),
+        gpu_count=ints(gpu_count),
+    )
 
 
 def _op_above(events: Sequence[Ev], index: int) -> int:

@@ -73,10 +73,10 @@ class FakeServices(Services):
         target.write_text(data.REPORT)
         return target
 
-    def marks(self, run_id: str) -> dict[str, Mark]:
+    def marks(self, run_dir: Path) -> dict[str, Mark]:
         return dict(self.kept)
 
-    def mark(self, run_id: str, finding: str, mark: Mark) -> dict[str, Mark]:
+    def mark(self, run_dir: Path, finding: str, mark: Mark) -> dict[str, Mark]:
         self.kept[finding] = mark
         return dict(self.kept)
 

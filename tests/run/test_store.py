@@ -12,7 +12,8 @@ from tests.run.making import finding, findings_file, info
 from tracelens_tui.errors import UserError
 from tracelens_tui.run.findings import FindingsFile, Impact
 from tracelens_tui.run.manifest import ModelInfo, OperationEfficiency, OperationMetrics, RunInfo
-from tracelens_tui.run.store import FOLDERS, RUN, RunDir, default_run_dir, findings_file as findings_path, read_json
+from tracelens_tui.run.store import FOLDERS, RUN, RunDir, default_run_dir, read_json
+from tracelens_tui.run.store import findings_file as findings_path
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_create_accepts_the_lock_of_its_creator(tmp_path: Path) -> None:
 
 
 def test_create_refuses_a_run_and_names_resume(run: RunDir) -> None:
-    with pytest.raises(UserError, match=r"holds a run already: add --resume"):
+    with pytest.raises(UserError, match=r"holds a run already: continue it with --resume"):
         RunDir.create(run.path, info())
 
 
@@ -172,7 +173,7 @@ def test_resume_needs_the_same_run(run: RunDir, change: dict[str, object], what:
 def test_resume_needs_the_same_trace_wherever_it_lies(run: RunDir) -> None:
     moved = {"path": "/elsewhere/a.json.gz", "relative": "x", "fingerprint": "f" * 16, "size": 10}
     run.check_resumable(info(trace=moved))
-    with pytest.raises(UserError, match="its trace was f+"):
+    with pytest.raises(UserError, match=r"its trace was f+"):
         run.check_resumable(info(trace=moved | {"fingerprint": "0" * 16}))
 
 

@@ -6,13 +6,13 @@ from typing import Any
 from tracelens_tui.ingest.objects import trace_from_objects
 from tracelens_tui.trace.finish import finished
 from tracelens_tui.trace.tree import EventTree
-from tracelens_tui.trace.types import Trace
+from tracelens_tui.trace.types import QualityItem, Trace
 
 Event = dict[str, Any]
 Number = float | Decimal
 
 
-def event(cat: str, name: str, ts: Number, dur: Number | None, pid: object, tid: object, **args: Any) -> Event:
+def event(cat: str, name: str, ts: Number, dur: Number | None, pid: Any, tid: Any, **args: Any) -> Event:
     made = {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "args": args}
     return made if dur is None else made | {"dur": dur}
 
@@ -61,6 +61,10 @@ def kernel(
     return event(cat, name, ts, dur, pid, stream, **fields)
 
 
+def external(number: int) -> dict[str, Any]:
+    return {"External id": number}
+
+
 def arrow(number: int, ts: Number, *, finish: bool, pid: int, tid: int) -> Event:
     kind = {"ph": "f", "bp": "e"} if finish else {"ph": "s"}
     return kind | {"cat": "ac2g", "name": "ac2g", "id": number, "pid": pid, "tid": tid, "ts": ts}
@@ -77,6 +81,13 @@ def opened(*events: Event) -> tuple[Trace, EventTree]:
 
 def ids(trace: Trace, name: str) -> list[int]:
     return [i for i, code in enumerate(trace.events["name"]) if trace.names[code] == name]
+
+
+def item(trace: Trace, code: str) -> QualityItem:
+    """The quality item of that code, which must be there."""
+    found = trace.quality.get(code)
+    assert found is not None
+    return found
 
 
 def only(trace: Trace, name: str) -> int:

@@ -10,7 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trace.making import Event, call, event, frame, ids, kernel, mark, names, only, op, opened, parent_name, read
+from tests.trace.making import (
+    Event,
+    call,
+    event,
+    frame,
+    ids,
+    item,
+    kernel,
+    mark,
+    names,
+    only,
+    op,
+    opened,
+    parent_name,
+    read,
+)
 from tracelens_tui.ingest.load import load_trace
 from tracelens_tui.trace.build import build_tree
 from tracelens_tui.trace.finish import finished
@@ -167,7 +182,7 @@ def test_b53_orphans(shared):
     linked = names(trace, [i for i in gpu if tree.launch[i] >= 0])
     assert len(gpu) == 8
     assert linked == ["Cijk_Ailk_Bljk_BBS", "relu_kernel", "triton_poi_0", "aiter_moe_kernel"]
-    assert trace.quality.get("unlinked").count == 4
+    assert item(trace, "unlinked").count == 4
     assert tree.op[only(trace, "aiter_moe_kernel")] == -1
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.trace.making import arrow, call, event, kernel, mark, names, only, op, read
+from tests.trace.making import arrow, call, event, external, kernel, mark, names, only, op, read
 from tracelens_tui.trace.links import last_at_or_before, launch_of, merged_processes, ranks_on_one_gpu
 from tracelens_tui.trace.types import Trace
 
@@ -39,10 +39,10 @@ def test_a_graph_launch_owns_every_gpu_event_of_its_correlation():
 
 def test_correlation_is_never_compared_with_an_external_id():
     trace = read(
-        call(23, 0, **{"External id": 1}),
-        call(5, 10, **{"External id": 23}),
+        call(23, 0, **external(1)),
+        call(5, 10, **external(23)),
         kernel(5, 20, 1),
-        kernel(None, 30, 1, **{"External id": 5}),
+        kernel(None, 30, 1, **external(5)),
     )
     assert launch_of_gpu(trace) == [10, -1]
 
@@ -113,6 +113,12 @@ def test_a_rank_without_the_launch_does_not_borrow_one_from_another_rank():
     assert launch_name(read(*rank0, *rank1), "ten") is None
 
 
+def test_processes_that_share_no_number_may_use_each_others_gpu():
+    first = [call(n, n, pid=100, tid=100) for n in (1, 2, 3)] + [kernel(n, 20 + n, 1) for n in (1, 2)]
+    second = [call(n, n, pid=200, tid=200) for n in (4, 5)] + [kernel(n, 20 + n, 1, device=1, pid=1) for n in (3, 4, 5)]
+    assert launch_of_gpu(read(*first, *second)) == [1, 2, 3, 4, 5]
+
+
 def test_ranks_whose_gpu_rows_lie_on_top_of_each_other():
     ranks = [[call(1, 0, pid=pid, tid=pid), call(pid, 1, pid=pid, tid=pid), kernel(pid, 10, 1)] for pid in (100, 200)]
     trace = read(*ranks[0], *ranks[1])
@@ -157,14 +163,14 @@ def test_arrows_numbered_zero_and_arrows_to_host_rows_link_nothing():
 def test_external_ids_link_only_where_no_event_has_a_correlation():
     def events(**correlation: int):
         return [
-            op("aten::a", 0, 9, **{"External id": 3}),
-            event("cuda_runtime", "cudaLaunchKernel", 1, 1, 1, 1, **{"External id": 3}),
-            event("cuda_runtime", "cudaLaunchKernel", 4, 1, 1, 1, **{"External id": 3}),
-            event("cuda_runtime", "cudaDeviceGetAttribute", 6, 1, 1, 1, **{"External id": 3}),
-            kernel(None, 20, 1, **{"External id": 3}),
-            kernel(None, 22, 1, **{"External id": 3}),
-            kernel(None, 24, 1, **{"External id": 3}),
-            kernel(None, 26, 1, **{"External id": 4}),
+            op("aten::a", 0, 9, **external(3)),
+            event("cuda_runtime", "cudaLaunchKernel", 1, 1, 1, 1, **external(3)),
+            event("cuda_runtime", "cudaLaunchKernel", 4, 1, 1, 1, **external(3)),
+            event("cuda_runtime", "cudaDeviceGetAttribute", 6, 1, 1, 1, **external(3)),
+            kernel(None, 20, 1, **external(3)),
+            kernel(None, 22, 1, **external(3)),
+            kernel(None, 24, 1, **external(3)),
+            kernel(None, 26, 1, **external(4)),
             event("cuda_runtime", "cudaMemcpyAsync", 90, 1, 1, 1, **correlation),
         ]
 

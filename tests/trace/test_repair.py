@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trace.making import call, kernel, mark, only, op, read
+from tests.trace.making import call, item, kernel, mark, only, op, read
 from tracelens_tui.ingest.load import load_trace
 from tracelens_tui.trace.finish import finished
 from tracelens_tui.trace.repair import LONGEST_NS, repaired
@@ -42,18 +42,18 @@ def test_work_that_runs_over_later_work_of_its_stream_ends_at_the_next_start():
     )
     assert times(trace, "b") == (20_000, 10_000)
     assert notes(trace) == [("b", "duration_overflow", 20_000, 3_400_000_000)]
-    item = trace.quality.get("duration_overflow")
-    assert item.count == 1
-    assert item.gates
-    assert item.share_of_busy == pytest.approx(1, abs=1e-4)
+    found = item(trace, "duration_overflow")
+    assert found.count == 1
+    assert found.gates
+    assert found.share_of_busy == pytest.approx(1, abs=1e-4)
 
 
 def test_a_small_overlap_is_repaired_but_does_not_gate():
     trace = repaired(read(kernel(1, 0, 1000.2, name="a"), kernel(2, 1000, 1000, name="b")))
     assert times(trace, "a") == (0, 1_000_000)
-    item = trace.quality.get("stream_overlap")
-    assert (item.count, item.gates) == (1, False)
-    assert item.share_of_busy == pytest.approx(0.2 / 2000)
+    found = item(trace, "stream_overlap")
+    assert (found.count, found.gates) == (1, False)
+    assert found.share_of_busy == pytest.approx(0.2 / 2000)
 
 
 def test_an_overlap_above_a_thousandth_of_busy_time_gates():
@@ -77,8 +77,8 @@ def test_work_of_ranks_that_lie_on_top_of_each_other_is_not_cut():
     ranks = [[call(1, 0, pid=pid, tid=pid), kernel(1, 10, 30)] for pid in (100, 200)]
     trace = repaired(read(*ranks[0], kernel(2, 12, 3), *ranks[1]))
     assert notes(trace) == []
-    item = trace.quality.get("merged_ranks")
-    assert (item.count, item.gates) == (2, True)
+    found = item(trace, "merged_ranks")
+    assert (found.count, found.gates) == (2, True)
 
 
 def test_negative_and_missing_durations():
@@ -102,9 +102,9 @@ def test_negative_and_missing_durations():
         ("backwards", "negative_duration", 80_000, -3_000),
         ("without", "missing_duration", 90_000, None),
     ]
-    assert trace.quality.get("negative_duration").message == "2 events have a negative duration, 1 on the GPU."
-    assert trace.quality.get("negative_duration").gates  # 1 of 3 GPU events
-    assert trace.quality.get("missing_duration").count == 2
+    assert item(trace, "negative_duration").message == "2 events have a negative duration, 1 on the GPU."
+    assert item(trace, "negative_duration").gates  # 1 of 3 GPU events
+    assert item(trace, "missing_duration").count == 2
 
 
 def test_open_host_events_alone_do_not_gate():
@@ -141,17 +141,17 @@ def test_work_far_from_every_host_event_moves_to_its_launch_or_loses_its_time():
         assert times(trace, name) == (start + 30_000, 0)
     codes = {name: code for name, code, _, _ in notes(trace)}
     assert codes == {"early": "kernel_before_launch"} | dict.fromkeys(("left over", "lost", "late"), "missing_duration")
-    assert trace.quality.get("kernel_before_launch").count == 1
-    assert trace.quality.get("missing_duration").count == 3
+    assert item(trace, "kernel_before_launch").count == 1
+    assert item(trace, "missing_duration").count == 3
 
 
 def test_a_step_without_gpu_work():
     steps = [mark(f"ProfilerStep#{n}", 100 * n, 100) for n in range(4)]
     work = [call(1, 110), kernel(1, 330, 5), kernel(None, 210, 5)]
-    item = repaired(read(*steps, *work)).quality.get("dead_steps")
-    assert (item.count, item.message, item.gates) == (1, "1 of 4 steps hold no GPU work.", False)
-    item = repaired(read(*steps, call(1, 110), kernel(1, 120, 5))).quality.get("dead_steps")
-    assert (item.count, item.gates) == (3, True)
+    found = item(repaired(read(*steps, *work)), "dead_steps")
+    assert (found.count, found.message, found.gates) == (1, "1 of 4 steps hold no GPU work.", False)
+    found = item(repaired(read(*steps, call(1, 110), kernel(1, 120, 5))), "dead_steps")
+    assert (found.count, found.gates) == (3, True)
 
 
 WORK = st.tuples(st.integers(0, 60), st.integers(-3, 30), st.integers(0, 1), st.integers(0, 1))

@@ -1,21 +1,27 @@
-"""An Analysis as a folder of Arrow files: written whole or not at all, opened memory-mapped."""
+"""An Analysis as a folder: written whole or not at all, opened without reading its large columns.
+
+The events and the tree, one number per event and column, are NumPy files: polars maps their memory as it lies, while it
+reads an Arrow file as a whole.  All other frames, small by comparison, are Arrow IPC files.
+"""
 
 import tempfile
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.trace.tree import EventTree
-from tracelens_tui.trace.types import DataQuality, Trace, TraceMetadata
+from tracelens_tui.trace.types import EVENT_SCHEMA, DataQuality, Trace, TraceMetadata
 
 SCHEMA_VERSION = 1
 
-_TRACE_FRAMES = ("events", "threads", "args", "details", "repairs", "flows")
+_TRACE_FRAMES = ("threads", "args", "details", "repairs", "flows")
 _FRAMES = ("ops", "calls", "gpu", "kernels", "gaps")
 _HEADER = "analysis.json"
 
@@ -57,15 +63,15 @@ def open_analysis(folder: Path) -> Analysis:
     """
     header = _header(folder)
     trace = Trace(
+        events=pl.DataFrame(_mapped(folder / "events", EVENT_SCHEMA)),
         names=_read(folder, "names")["name"],
         metadata=header.metadata,
         quality=header.quality,
         **{name: _read(folder, name) for name in _TRACE_FRAMES},
     )
-    arrays = _read(folder, "tree")
     return Analysis(
         trace=trace,
-        tree=EventTree(**{name: arrays[name].to_numpy() for name in arrays.columns}),
+        tree=EventTree(**_mapped(folder / "tree", [field.name for field in fields(EventTree)])),
         platform=header.platform,
         platform_note=header.platform_note,
         device=header.device,
@@ -76,13 +82,13 @@ def open_analysis(folder: Path) -> Analysis:
 
 def _write(folder: Path, analysis: Analysis) -> None:
     trace, tree = analysis.trace, analysis.tree
-    frames = {name: getattr(trace, name) for name in _TRACE_FRAMES} | {
-        name: getattr(analysis, name) for name in _FRAMES
-    }
+    _write_columns(folder / "events", {column.name: column.to_numpy() for column in trace.events})
+    _write_columns(folder / "tree", {field.name: getattr(tree, field.name) for field in fields(tree)})
+    frames = {name: getattr(trace, name) for name in _TRACE_FRAMES}
+    frames |= {name: getattr(analysis, name) for name in _FRAMES}
     frames["names"] = trace.names.alias("name").to_frame()
-    frames["tree"] = pl.DataFrame({field.name: getattr(tree, field.name) for field in fields(tree)})
     for name, frame in frames.items():
-        frame.rechunk().write_ipc(folder / f"{name}.arrow", compression="uncompressed")
+        frame.write_ipc(folder / f"{name}.arrow", compression="uncompressed")
     header = _Header(
         SCHEMA_VERSION,
         trace.metadata,
@@ -93,6 +99,18 @@ def _write(folder: Path, analysis: Analysis) -> None:
         analysis.splits,
     )
     (folder / _HEADER).write_bytes(msgspec.json.encode(header))
+
+
+def _write_columns(folder: Path, columns: dict[str, np.ndarray]) -> None:
+    folder.mkdir()
+    for name, values in columns.items():
+        np.save(folder / f"{name}.npy", values, allow_pickle=False)
+
+
+def _mapped(folder: Path, columns: Iterable[str]) -> dict[str, np.ndarray]:
+    """The columns as plain arrays over the mapped files; ``np.memmap`` itself is slow to index."""
+    files = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in columns}
+    return {name: file.view(np.ndarray) for name, file in files.items()}
 
 
 def _read(folder: Path, name: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tracelens_tui.app.cells import Cell, fit_line, width_of
+from tracelens_tui.app.cells import Cell, fit_line, same_start, width_of
 
 
 class Bar(Widget):
@@ -24,7 +24,7 @@ class Bar(Widget):
         width = self.size.width
         before, after = fit_line(old, width), fit_line(self._cells, width)
         if before != after:
-            same = _same_cells(before, after)
+            same = same_start(before, after)
             self.refresh(Region(same, 0, width - same, 1))
 
     def render_line(self, y: int) -> Strip:
@@ -36,22 +36,6 @@ class Bar(Widget):
             Segment(text, base + styles[name] if name else base) for text, name in fit_line(self._cells, width) if text
         ]
         return Strip(segments, width)
-
-
-def _same_cells(before: Sequence[Cell], after: Sequence[Cell]) -> int:
-    """How many terminal cells at the start of two lines are the same."""
-    same = 0
-    for (old, old_style), (new, new_style) in zip(before, after, strict=False):
-        if (old, old_style) == (new, new_style):
-            same += width_of(new)
-            continue
-        if old_style == new_style:
-            common = next(
-                (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
-            )
-            same += width_of(new[:common])
-        break
-    return same
 
 
 def two_ends(left: Sequence[Cell], right: Sequence[Cell], width: int) -> list[Cell]:

@@ -151,7 +151,7 @@ def event_details(analysis: Analysis, event: int) -> list[Paragraph]:
     trace, tree = analysis.trace, analysis.tree
     row = trace.events.row(event, named=True)
     names, codes = trace.names, trace.events["name"]
-    facts = [Kind(row["kind"]).name.lower().replace("_", " "), f"starts at {duration(row['start_ns'])}"]
+    facts = [Kind(row["kind"]).name.lower().replace("_", " "), _start_text(row["start_ns"], analysis)]
     facts.append(f"takes {duration(row['dur_ns'])}")
     if row["device"] >= 0:
         facts.append(f"GPU {row['device']} stream {row['stream']}")
@@ -169,6 +169,13 @@ def event_details(analysis: Analysis, event: int) -> list[Paragraph]:
         out.append(Paragraph("Inputs", args["concrete"]))
     path = " › ".join(str(names[codes[above]]) for above in tree.ancestors(event)[:12])
     return [*out, Paragraph("Inside", path)] if path else out
+
+
+def _start_text(start_ns: int, analysis: Analysis) -> str:
+    """When an event starts, told from the start of the window."""
+    offset = start_ns - (0 if analysis.split is None else analysis.split.start_ns)
+    side = "into" if offset >= 0 else "before"
+    return f"starts {duration(abs(offset))} {side} the window"
 
 
 def agent_details(agent: AgentState) -> list[Paragraph]:

@@ -15,7 +15,7 @@ TIERS = ("compute", "fusion", "system")
 COLUMNS = (
     Column("rank", "#", 3),
     Column("mid", "Win %", 6),
-    Column("title", "Finding", 20, "left", grows=True),
+    Column("title", "Finding", 34, "left", grows=True),
     Column("tier", "Tier", 7, "left"),
     Column("confidence", "Conf", 6, "left"),
     Column("bound", "Bound", 7, "left"),

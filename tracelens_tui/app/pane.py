@@ -4,6 +4,7 @@ Nothing here sets a virtual size, so neither scrolling nor a change of length la
 """
 
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -14,7 +15,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tracelens_tui.app.cells import Cell, fit_line, width_of
+from tracelens_tui.app.cells import Cell, fit_line, width_of, wrap
+from tracelens_tui.text import plain
 
 STYLES = ("title", "head", "dim", "bold", "good", "warn", "bad", "accent", "cursor", "mark", "match")
 """Names of cell styles; each is the component class ``pane--NAME`` in the style sheet."""
@@ -43,6 +45,7 @@ class Pane(Widget, can_focus=True):
         super().__init__(id=id)
         self.label = label
         self.top = 0
+        self._drawn_position = ""
         self._style_of: dict[str, Style] = {}
 
     # What a subclass says ------------------------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class Pane(Widget, can_focus=True):
         """The title rule: heavy and bold where the keys go, so that focus shows without colour."""
         rule = "━" if self.has_focus else "─"
         width = self.size.width
-        right = self.position()
+        right = self._drawn_position = self.position()
         tail = f" {right} {rule}" if right else ""
         title = f"{rule} {self.label} "
         status = self.status()
@@ -156,9 +159,13 @@ class Pane(Widget, can_focus=True):
 
     def _empty_strip(self, line: int) -> Strip:
         """A line of a body that has nothing to show: the words for it, near the top."""
-        words = self.empty_lines()
-        text = words[line - 1] if 1 <= line <= len(words) else ""
-        return self.strip([("  " + text, "" if line == 1 else "dim")])
+        words = [
+            (part, "" if number == 0 else "dim")
+            for number, text in enumerate(self.empty_lines())
+            for part in wrap(plain(text), self.size.width - 4)
+        ]
+        text, style = words[line - 1] if 1 <= line <= len(words) else ("", "")
+        return self.strip([("  " + text, style)])
 
     # Scrolling -----------------------------------------------------------------------------------------------------
 
@@ -180,9 +187,14 @@ class Pane(Widget, can_focus=True):
         self.refresh(Region(0, 0, self.size.width, 1))
 
     def refresh_position(self) -> None:
-        """Draw the right end of the title rule again."""
-        width = min(self.size.width, 24)
-        self.refresh(Region(self.size.width - width, 0, width, 1))
+        """Draw what stands at the right end of the title rule again."""
+        before, after = self._drawn_position, self.position()
+        if len(before) != len(after):
+            self.refresh_title()
+            return
+        start = self.size.width - width_of(after) - 2
+        same = width_of(commonprefix([before, after]))
+        self.refresh(Region(start + same, 0, width_of(after) - same - width_of(commonsuffix(before, after)), 1))
 
     def action_move(self, step: int) -> None:
         """Move by lines."""
@@ -216,3 +228,8 @@ class Pane(Widget, can_focus=True):
 def _same_ground(one: Style, other: Style) -> bool:
     """Whether a blank looks the same in both styles."""
     return one.bgcolor == other.bgcolor and not (one.reverse or other.reverse or one.underline or other.underline)
+
+
+def commonsuffix(one: str, other: str) -> str:
+    """Return the longest end that both texts have."""
+    return commonprefix([one[::-1], other[::-1]])[::-1]

@@ -30,7 +30,7 @@ from tracelens_tui.app.view import TraceView
 
 REST_S = 0.12
 """How long the cursor must rest before the detail follows it: a held key draws rows only."""
-FLASH_S = 6.0
+FLASH_S = 4.0
 
 
 class PanesScreen(RunScreen):

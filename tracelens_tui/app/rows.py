@@ -64,6 +64,7 @@ class Rows(Pane):
         self.source = source
         self.cursor = 0
         self.skip = 0
+        self._last_key: Hashable | None = None
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
 
     # Data ----------------------------------------------------------------------------------------------------------
@@ -217,6 +218,11 @@ class Rows(Pane):
             return
         self.scroll_body(self.cursor - height // 2)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the cursor in sight; this is also the first time that a pane which was hidden has a height."""
+        super().on_resize(event)
+        self.bring_into_view()
+
     def _moved(self) -> None:
         """Tell the screen."""
         if self.key is not None:
@@ -293,8 +299,9 @@ class Rows(Pane):
     def set_filter(self, needle: str) -> None:
         """Show only rows that hold the words."""
         held, height = self.key, self.cursor - self.top
+        self._last_key = self._last_key if held is None else held  # a filter that hides every row forgets no cursor
         self.source.filter(needle)
-        self.rows_changed(held, height)
+        self.rows_changed(self._last_key, height)
 
     def find(self, needle: str, step: int) -> bool:
         """Move to the next row that holds the words; False where none does."""

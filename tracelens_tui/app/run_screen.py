@@ -23,6 +23,7 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.run.findings import Finding
 from tracelens_tui.run.marks import Mark
 from tracelens_tui.run.state import RunState
+from tracelens_tui.run.store import REPORT
 
 
 class RunScreen(Screen[None]):
@@ -91,10 +92,10 @@ class RunScreen(Screen[None]):
         self.post_message(ReportRead(text))
 
     @work(exclusive=True, group="marks")
-    async def read_marks(self, run_dir: Path, run_id: str) -> None:
+    async def read_marks(self, run_dir: Path) -> None:
         """Read the user's verdicts and note that the run was looked at."""
         try:
-            marks = await in_thread(lambda: self.services.marks(run_id))
+            marks = await in_thread(lambda: self.services.marks(run_dir))
             await in_thread(lambda: self.services.remember(run_dir))
         except UserError as error:
             self.flash(str(error))
@@ -141,13 +142,13 @@ class RunScreen(Screen[None]):
     @work(exclusive=True, group="mark")
     async def action_mark(self, verdict: str) -> None:
         """Keep a verdict on the chosen finding."""
-        finding, run = self.finding_chosen(), self.run_state
-        if finding is None or run is None or not run.run_id:
+        finding, run_dir = self.finding_chosen(), self.run_dir
+        if finding is None or run_dir is None:
             self.flash("no finding is chosen")
             return
         mark = Mark.model_validate({"verdict": verdict or None})
         try:
-            marks = await in_thread(lambda: self.services.mark(run.run_id, finding.id, mark))
+            marks = await in_thread(lambda: self.services.mark(run_dir, finding.id, mark))
         except UserError as error:
             self.flash(str(error))
             return
@@ -222,6 +223,7 @@ class RunScreen(Screen[None]):
 def _target(answer: str) -> tuple[Path, bool]:
     """The path that was typed, and whether something lies there."""
     path = Path(answer).expanduser()
+    path = path / REPORT if path.is_dir() else path
     return path, path.exists()
 
 

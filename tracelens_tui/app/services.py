@@ -84,17 +84,19 @@ class Services:
 
         return export_report(run_dir, target, overwrite=overwrite)
 
-    def marks(self, run_id: str) -> "dict[str, Mark]":
+    def marks(self, run_dir: Path) -> "dict[str, Mark]":
         """Return the user's verdicts on the run's findings."""
         from tracelens_tui.run.marks import load_marks
+        from tracelens_tui.run.store import RunDir
 
-        return load_marks(run_id)
+        return load_marks(RunDir(run_dir).info.run_id)
 
-    def mark(self, run_id: str, finding: str, mark: "Mark") -> "dict[str, Mark]":
+    def mark(self, run_dir: Path, finding: str, mark: "Mark") -> "dict[str, Mark]":
         """Keep a verdict and return all."""
         from tracelens_tui.run.marks import set_mark
+        from tracelens_tui.run.store import RunDir
 
-        return set_mark(run_id, finding, mark)
+        return set_mark(RunDir(run_dir).info.run_id, finding, mark)
 
     def recent(self) -> "list[RecentRun]":
         """Return the recent runs, latest first."""

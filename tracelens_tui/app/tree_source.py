@@ -1,5 +1,6 @@
 """The event tree as a row source: which positions show, folded or not, and the cells of one."""
 
+import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -39,6 +40,10 @@ _COLUMNS = (
 
 _DEEPEST = 14
 """Levels that are shown by indenting; deeper ones by their number."""
+
+
+_FOLDERS = re.compile(r"^.*/(?=[^/]+\(\d+\): )")
+"""The folders before a Python function's file; the detail has them."""
 
 
 class TreeSource:
@@ -114,6 +119,8 @@ class TreeSource:
         if event < 0:
             return self.data.groups[-1 - event].label
         name = plain(str(self._trace.names[int(self._name[event])]))
+        if self._kind[event] == Kind.PYTHON_FUNCTION:
+            name = _FOLDERS.sub("", name)
         code = int(self._args[event])
         if not code:
             return name
@@ -214,31 +221,12 @@ class TreeSource:
         if not needle:
             self._rows = self.data.heads
             return
-        hits = self.hits(needle)
-        keep = np.zeros(len(self.data), np.bool_)
-        keep[hits] = True
-        self._keep_ancestors(keep, hits)
-        self._rows = np.flatnonzero(keep).astype(np.int32)
-        self._open[self._rows] = self._has_kept_child(keep)
-
-    def _keep_ancestors(self, keep: NDArray[Any], hits: NDArray[Any]) -> None:
-        """Mark everything above the hits, one level of all of them at a time."""
-        heads = self.data.heads
-        parent, place = self._tree.parent, self.data.place
-        above = hits
-        while len(above):
-            ids = parent[self.data.event[above]]
-            roots = above[ids < 0]
-            keep[heads[np.searchsorted(heads, roots, side="right") - 1]] = True
-            above = np.unique(place[ids[ids >= 0]])
-            above = above[~keep[above]]
-            keep[above] = True
-
-    def _has_kept_child(self, keep: NDArray[Any]) -> NDArray[Any]:
-        """Which kept positions have something kept below them."""
-        before = np.cumsum(keep)
-        ends = self._rows + self.data.size[self._rows] - 1
-        return before[ends] > before[self._rows]
+        upto = np.zeros(len(self.data) + 1, np.int32)  # hits before each position: those of a subtree by difference
+        upto[self.hits(needle) + 1] = 1
+        np.cumsum(upto, out=upto)
+        after = upto[np.arange(len(self.data)) + self.data.size]
+        self._rows = np.flatnonzero(after > upto[:-1]).astype(np.int32)
+        self._open[self._rows] = after[self._rows] > upto[self._rows + 1]
 
 
 def _gpu(gpu_ns: int, count: int) -> list[Cell]:

@@ -156,8 +156,8 @@ class Workbench(PanesScreen):
         self._show_report(state, before)
         if self._clock is not None:
             (self._clock.resume if state.live else self._clock.pause)()
-        if self.run_dir is not None and state.run_id and (before is None or before.run_id != state.run_id):
-            self.read_marks(self.run_dir, state.run_id)
+        if self.run_dir is not None and state.findings and (before is None or not before.findings):
+            self.read_marks(self.run_dir)
         for problem in state.problems[:1] if before is None or before.problems != state.problems else ():
             self.flash(problem)
         self.show_bars()

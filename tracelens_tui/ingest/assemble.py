@@ -147,13 +147,17 @@ class Assembler:
         return kinds
 
     def _thread_codes(self, records: pl.DataFrame, gpu: NDArray[np.bool_]) -> Codes:
-        """Codes of the rows' threads.  GPU rows are kept apart: small host ids may equal a device and its stream."""
+        """Codes of the rows' threads.  GPU rows are kept apart: host ids may equal a device and its stream."""
         key = records.select("pid", "tid").with_columns(gpu=pl.Series(gpu))
-        changed = key.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series().to_numpy(writable=True)
+        changed = (
+            key.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series().to_numpy(writable=True)
+        )
         changed[0] = True
         runs = np.flatnonzero(changed)
         codes = self._threads.add(
-            key[runs].select(pl.col("pid", "tid").cast(pl.String).fill_null(""), pl.col("gpu").cast(pl.UInt8).cast(pl.String))
+            key[runs].select(
+                pl.col("pid", "tid").cast(pl.String).fill_null(""), pl.col("gpu").cast(pl.UInt8).cast(pl.String)
+            )
         )
         return np.repeat(codes, np.diff(np.append(runs, len(gpu))))
 

@@ -22,7 +22,6 @@ from tracelens_tui.ingest.objects import text_of
 from tracelens_tui.ingest.records import (
     ARGS_RECORD,
     FLOW_CATEGORIES,
-    FLOW_RECORD,
     ID_ARGS,
     LABEL_RECORD,
     LABELS,
@@ -151,10 +150,11 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
     spans = [event for event in events if event.ph == "X"]
     others = [event for event in events if event.ph != "X"] if len(spans) < len(events) else []
     arrows = [event for event in others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
-    times = [read_times([getattr(e, key) for e in rows]) for rows, key in ((spans, "ts"), (spans, "dur"), (arrows, "ts"))]
-    if None in times:
+    start = read_times([e.ts for e in spans])
+    duration = read_times([e.dur for e in spans])
+    arrow_start = read_times([e.ts for e in arrows])
+    if start is None or duration is None or arrow_start is None:
         return None
-    (start, start_rounded), (duration, duration_rounded), (arrow_start, arrow_rounded) = times
     args_of = [row for row, e in enumerate(spans) if e.args is not _ABSENT and e.cat not in WITHOUT_ARGS]
     return Parsed(
         phases=Counter(phase),
@@ -165,8 +165,8 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
                 "name": pl.Series([e.name for e in spans], dtype=pl.String),
                 "pid": _place([e.pid for e in spans]),
                 "tid": _place([e.tid for e in spans]),
-                "start_ns": start,
-                "dur_ns": duration,
+                "start_ns": start[0],
+                "dur_ns": duration[0],
             }
         ),
         args=b"\0".join([spans[row].args for row in args_of]),
@@ -177,11 +177,11 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
                 "finish": pl.Series([e.ph == "f" for e in arrows], dtype=pl.Boolean),
                 "pid": _place([e.pid for e in arrows]),
                 "tid": _place([e.tid for e in arrows]),
-                "start_ns": arrow_start,
+                "start_ns": arrow_start[0],
             }
         ),
         labels=_labels(others),
-        rounded=start_rounded + duration_rounded + arrow_rounded,
+        rounded=start[1] + duration[1] + arrow_start[1],
     )
 
 

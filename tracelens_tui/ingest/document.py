@@ -1,11 +1,12 @@
 """Find the event list in a JSON document that comes in blocks, and cut it into stretches between events.
 
 Where to cut is a guess from the text between two events, which a file repeats; whether a cut was right shows when the
-stretch is decoded, since half an event is no JSON.  Whoever decodes gives back what he could not use.
+stretch is decoded, since half an event is no JSON.  Whoever decodes gives back what was not used.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import msgspec
 
@@ -15,50 +16,162 @@ _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"'
 _BETWEEN = re.compile(rb"\}\s*,\s*\{\s*" + _EVENT_KEY)
 _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
-_ANY_BETWEEN = re.compile(rb"\}\s*,?\s*\{")
-_KEY = re.compile(rb'\s*"[^"]*"$')
-_LONGEST_HEAD = 256 << 20
+_LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
 _LONGEST_TAIL = 64 << 20
-_PATIENCE = 16  # stretches' worth of bytes without a place to cut
-
-_discard = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class NoEventList(Exception):
-    """The document is JSON, or begins like JSON, but holds no list of events."""
+    """The document begins like JSON but holds no list of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some events after another: the text of a JSON array of them, if the cuts were right."""
+
+    text: bytes
+    last: bool = False  # it runs to the end of the document, past the list; without brackets
+    lines: bytes = b""  # where events stand on lines of their own: the text as it was
+
+    @property
+    def inner(self) -> bytes:
+        """The text without the brackets."""
+        return self.text if self.last else self.lines or self.text[1:-1]
 
 
 class Document:
-    """A trace document.  Iterate :meth:`stretches` to its end; then ``head`` and ``tail`` are what lies around the list."""
+    """A trace document.  After the last stretch, ``head`` and ``tail`` are the text around the event list."""
 
     def __init__(self, blocks: Iterator[bytes], size: int) -> None:
         """``size`` is about how many bytes a stretch has.  Raises :class:`NoEventList`."""
         self._blocks = blocks
         self._size = size
-        self._more = True
-        self._separator: bytes | None = None
-        self._buffer = bytearray()
+        self._wanted = size
+        self._separator = b""
+        self._parts: list[bytes] = []
         self.head = b""
         self.tail = b""
-        self.closed = False  # the list's end was found
-        self.lines = False  # events stand one after another without a list
+        self.closed = False  # the end of the list was met
+        self.form = "object"  # or "array", or "lines": events one after another without a list
         self._open()
 
-    def stretches(self) -> Iterator[bytes]:
-        """Give the text of some events after another, without the brackets of the list.
-
-        A stretch holds whole events if the cut was right, with white space and commas around them; the last one runs to
-        the end of the document.
-        """
-        wanted = self._size
-        while self._more and not self.closed:
-            self._fill(wanted)
-            cut = self._cut() if self._more else len(self._buffer)
-            if not cut:
-                wanted = 2 * len(self._buffer)
-                if wanted > self._size * _PATIENCE * 2:
-                    cut = len(self._buffer)
+    def stretches(self) -> Iterator[Stretch]:
+        """Give the event list piece by piece.  The piece marked last may hold what follows the list, too."""
+        while not self.closed and self._fill():
+            cut = self._cut_last_part() or self._cut_anywhere()
+            if cut is None:
+                self._wanted = 2 * sum(map(len, self._parts))
             else:
-                wanted = self._size
-            if cut:
-                ...
+                self._wanted = self._size
+                yield cut
+        if not self.closed and (cut := self._cut_anywhere()) is not None:
+            yield cut
+        while not self.closed and any(self._parts):
+            rest = b"".join(self._parts)
+            self._parts = []
+            yield Stretch(rest, last=True)
+
+    def give_back(self, rest: bytes) -> None:
+        """Take back the end of the latest stretch, which holds half an event: its cut was wrong."""
+        self._parts.insert(0, rest)
+        self._wanted = len(rest) + self._size
+
+    def close(self, rest: bytes) -> None:
+        """Note that the list ended in the latest stretch, before ``rest``."""
+        self.closed = True
+        parts, length = [rest, *self._parts], 0
+        for part in self._blocks:
+            length += len(part)
+            if length < _LONGEST_TAIL:
+                parts.append(part)
+        self._parts = []
+        self.tail = b"".join(parts)
+
+    def _open(self) -> None:
+        """Read up to the first event."""
+        text = b""
+        for block in self._blocks:
+            text = without_bom(text + block).lstrip()
+            if text and self._starts(text, final=False):
+                return
+        if not text or not self._starts(text, final=True):
+            raise NoEventList
+
+    def _starts(self, text: bytes, *, final: bool) -> bool:
+        if text.startswith(b"["):
+            self.form, self._parts = "array", [text[1:]]
+            return True
+        start = self._list_in(text, final=final)
+        if start is not None:
+            self.head, self._parts = text[:start], [text[start:]]
+            return True
+        if _is_event(text.partition(b"\n")[0]):
+            self.form, self._parts = "lines", [text]
+            return True
+        return False
+
+    def _list_in(self, text: bytes, *, final: bool) -> int | None:
+        """Where the list of the top level begins; a list nested in something else does not count."""
+        first = None
+        for match in _LIST.finditer(text):
+            if _object(text[: match.end()] + b"]}") is not None:
+                return match.end()
+            first = first or match.end()
+        return first if final or len(text) > _LONGEST_BROKEN_HEAD else None
+
+    def _fill(self) -> bool:
+        """Have at least as many bytes as wanted; False at the end of the document."""
+        length = sum(map(len, self._parts))
+        while length < self._wanted:
+            block = next(self._blocks, None)
+            if block is None:
+                return False
+            self._parts.append(block)
+            length += len(block)
+        return True
+
+    def _cut_last_part(self) -> Stretch | None:
+        """Cut at the last known separator of the newest block."""
+        if not self._separator or len(self._parts) < 2:
+            return None
+        newest = self._parts[-1]
+        at = newest.rfind(self._separator)
+        if at < 0:
+            return None
+        before = [*self._parts[:-1], newest[: at + 1]]
+        self._parts = [newest[at + self._separator.index(b"{", 1) :]]
+        return self._stretch(before)
+
+    def _cut_anywhere(self) -> Stretch | None:
+        """Cut late in all that is there, and learn what separates events from the place."""
+        text = b"".join(self._parts)
+        self._parts = [text]
+        at = text.rfind(self._separator) if self._separator else -1
+        if at < 0:
+            between = _BETWEEN_LINES if self.form == "lines" else _BETWEEN
+            match = between.search(text, len(text) * 3 // 4) or between.search(text)
+            if match is None:
+                return None
+            self._separator = match[0]
+            at = text.rfind(self._separator)
+        self._parts = [text[at + self._separator.index(b"{", 1) :]]
+        return self._stretch([text[: at + 1]])
+
+    def _stretch(self, parts: list[bytes]) -> Stretch:
+        if self.form != "lines":
+            return Stretch(b"".join([b"[", *parts, b"]"]))
+        lines = b"".join(parts)
+        return Stretch(b"[" + lines.strip().replace(b"\n", b",") + b"]", lines=lines)
+
+
+def _is_event(line: bytes) -> bool:
+    fields = _object(line)
+    return fields is not None and "ph" in fields
+
+
+def _object(text: bytes) -> dict[str, msgspec.Raw] | None:
+    """The keys of a JSON object, None if it is none."""
+    try:
+        return _fields.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None

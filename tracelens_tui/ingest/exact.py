@@ -8,7 +8,7 @@ import polars as pl
 from tracelens_tui.ingest.numbers import nanoseconds
 
 _EXACT_BELOW = 2.0**43
-"""µs; below it floats lie closer than 1 ns, so that a number with three decimals is the only such number near its float.
+"""µs; below it floats lie closer than 1 ns, so that only one number with three decimals is near each of them.
 
 The base time of Kineto files keeps theirs below 7.9e12 µs; times since 1970 are beyond.
 """

@@ -1,22 +1,135 @@
-"""A trace file into a Trace."""
+"""A trace file into a Trace, in one streaming pass.
 
-import gzip
-import json
-from decimal import Decimal
+One thread reads and unpacks the file; the caller's thread cuts it between events and splits those; a third reads the
+arguments and turns the records into columns.  A few stretches are in flight, never the whole document.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from tracelens_tui.ingest.objects import trace_from_objects
-from tracelens_tui.trace.progress import Progress
-from tracelens_tui.trace.types import Trace
+from tracelens_tui.ingest.assemble import Assembler
+from tracelens_tui.ingest.background import Background
+from tracelens_tui.ingest.decode import FastDecoder, Parsed, Refused, batch_of_parsed
+from tracelens_tui.ingest.document import Document, NoEventList, Stretch
+from tracelens_tui.ingest.metadata import metadata_of, top_level
+from tracelens_tui.ingest.objects import batch_of
+from tracelens_tui.ingest.packed import Packing, blocks_of, peek
+from tracelens_tui.ingest.quality import Tally
+from tracelens_tui.ingest.records import Batch
+from tracelens_tui.ingest.refusals import check_readable, jax, refuse_foreign, without_events, without_list
+from tracelens_tui.ingest.salvage import salvage
+from tracelens_tui.trace.progress import Progress, no_progress
+from tracelens_tui.trace.types import Kind, Source, Trace
+
+STRETCH = 8 << 20
+"""Bytes of JSON that are decoded at once: per-call costs vanish, and few of them fit the caches and the memory."""
+
+_IN_FLIGHT = 2
 
 
-def load_trace(path: Path, *, progress: Progress | None = None) -> Trace:
-    """Return the trace in that file."""
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    document = json.loads(data, parse_float=Decimal)
-    if isinstance(document, list):
-        return trace_from_objects(document)
-    events = document.pop("traceEvents")
-    return trace_from_objects(events, metadata=document)
+def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = STRETCH) -> Trace:
+    """Return the trace in that file as it is written; nothing is repaired, what reading found wrong is in ``quality``.
+
+    Reads JSON of any layout, plain or packed (gzip, zip, xz, bzip2, zstd): a whole document, a bare array or one event
+    per line.  ``progress`` hears ("read", bytes of the file consumed, bytes of the file) from another thread.  Raises
+    UserError for what is no such file; a file that is cut or broken in places gives what can be read of it.
+    """
+    check_readable(path)
+    size = path.stat().st_size
+    report = progress or no_progress
+    report("read", 0, size)
+    packing = Packing()
+    with Background(blocks_of(path, packing, lambda done: report("read", done, size))) as blocks:
+        head, rest = peek(blocks)
+        refuse_foreign(path, head)
+        try:
+            document = Document(rest, stretch)
+        except NoEventList:
+            raise without_list(path) from None
+        reading = _Reading(document)
+        reading.run()
+    if not reading.assembler.objects:
+        raise without_events(path, lost=reading.tally.events_lost)
+    reading.note(packing)
+    trace = reading.assembler.finish(metadata_of(top_level(document.head, document.tail), _source(path, size, packing)))
+    if _is_jax(trace):
+        raise jax(path)
+    return trace
+
+
+def _source(path: Path, size: int, packing: Packing) -> Source:
+    return Source(
+        path=str(path),
+        format="kineto",
+        size=size,
+        compression=packing.compression,
+        member=packing.member,
+        members=packing.members,
+        trailing_bytes=packing.trailing_bytes,
+    )
+
+
+def _is_jax(trace: Trace) -> bool:
+    names = trace.threads["process_name"]
+    return bool(names.str.starts_with("/device:").any()) and bool((trace.events["kind"] == Kind.OTHER).all())
+
+
+class _Reading:
+    """One pass over the stretches of a document."""
+
+    def __init__(self, document: Document) -> None:
+        self.tally = Tally()
+        self.assembler = Assembler(self.tally)
+        self._document = document
+        self._fast = FastDecoder()
+        self._cut = False
+
+    def run(self) -> None:
+        """Take all stretches into the assembler, in order."""
+        with ThreadPoolExecutor(1, thread_name_prefix="tracelens-columns") as columns:
+            pending: deque[Future[None]] = deque()
+            for stretch in self._document.stretches():
+                pending.append(columns.submit(self._add, self._read(stretch)))
+                while len(pending) > _IN_FLIGHT:
+                    pending.popleft().result()
+            for future in pending:
+                future.result()
+
+    def note(self, packing: Packing) -> None:
+        """Count what is wrong with the file as a whole."""
+        unfinished = self._document.form == "object" and not self._document.closed
+        self.tally.partial = self._cut or unfinished or packing.cut
+        self.tally.counts["truncated"] += self.tally.partial
+        self.tally.counts["trailing_bytes"] += packing.trailing_bytes
+        self.tally.counts["archive_member"] += packing.files if packing.files > 1 else 0
+
+    def _add(self, batch: Callable[[], Batch]) -> None:
+        self.assembler.add(batch())
+
+    def _read(self, stretch: Stretch) -> Callable[[], Batch]:
+        """Split the events of a stretch; what is returned does the rest, in another thread."""
+        if not stretch.last:
+            try:
+                return partial(_finished, self._fast.parse(stretch.text), stretch)
+            except Refused:
+                pass
+        found = salvage(stretch.inner, last=stretch.last)
+        self.tally.events_lost += found.lost
+        self.tally.counts["unreadable_event"] += found.lost - found.cut
+        self.tally.counts["repaired_text"] += found.repaired
+        self._cut = self._cut or found.cut
+        if found.closed:
+            self._document.close(found.rest)
+        elif found.rest:
+            self._document.give_back(found.rest)
+        return partial(batch_of, found.objects)
+
+
+def _finished(parsed: Parsed, stretch: Stretch) -> Batch:
+    try:
+        return batch_of_parsed(parsed)
+    except Refused:
+        return batch_of(salvage(stretch.inner, last=True).objects)

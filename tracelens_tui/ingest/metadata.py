@@ -1,12 +1,14 @@
 """What a file says beside its events: devices, ranks, base time, recording options.
 
-Only named keys and plain scalars are kept; environment variables, command lines and tokens that some tools embed are not.
+Only named keys and plain scalars are kept: no environment variables, command lines or tokens that some tools embed.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracelens_tui.ingest.lenient import lenient_object
 from tracelens_tui.ingest.numbers import integer
 from tracelens_tui.text import plain
 from tracelens_tui.trace.types import DeviceProperties, Source, TraceMetadata
@@ -21,10 +23,44 @@ _PRIVATE = re.compile(
 _ENVIRONMENT = re.compile(r"^(?:os_?)?env(?:iron(?:ment)?)?(?:_?var(?:iable)?s?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"^GPU \d+:\s*|\s*\(UUID:.*$")
 _GPU_NAME = re.compile(r"[A-Za-z]{2,}.*\d|\b(?:AMD|NVIDIA|Instinct|Radeon|Intel)\b")
+_KNOWN_KEY = re.compile(
+    r'"(deviceProperties|distributedInfo|baseTimeNanoseconds|with_stack|record_shapes|schemaVersion|displayTimeUnit'
+    r'|cuda_runtime_version|cuda_driver_version|cupti_version|hip_runtime_version|hip_driver_version)"\s*:\s*'
+)
 _LONGEST_SCALAR = 200
 _LONGEST_NAME = 80
 _MOST_HINTS = 64
 _DEEPEST = 8
+
+
+def top_level(head: bytes, tail: bytes) -> dict[str, Any]:
+    """Return the keys of a document from the text before and after the items of its event list.
+
+    A document that is cut or broken gives what can be read of it.
+    """
+    if not head:
+        return {}
+    text = (head + b"]" + tail).decode("utf-8", "replace")
+    for attempt in (text, text + "}"):
+        try:
+            value = json.loads(attempt, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else {}
+    return lenient_object(text, event=False) or _known_keys(text)
+
+
+def _known_keys(text: str) -> dict[str, Any]:
+    """The keys that matter, each read on its own; of several of a name the first."""
+    found: dict[str, Any] = {}
+    decoder = json.JSONDecoder(strict=False)
+    for match in _KNOWN_KEY.finditer(text):
+        try:
+            value, _ = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            continue
+        found.setdefault(match[1], value)
+    return found
 
 
 def metadata_of(top: Mapping[str, Any], source: Source) -> TraceMetadata:
@@ -71,7 +107,7 @@ def _flag(value: Any) -> bool:  # noqa: ANN401 - decoded JSON
 
 
 def _scalars(top: Mapping[str, Any], distributed: Mapping[str, Any]) -> dict[str, str]:
-    """Short scalar values of the top level and of ``distributedInfo`` as text, nothing that may identify or authorise."""
+    """Short scalars of the top level and of ``distributedInfo`` as text, nothing that may identify or authorise."""
     found = {
         f"distributedInfo.{key}": value for key, value in distributed.items() if key in {"backend", "nccl_version"}
     }

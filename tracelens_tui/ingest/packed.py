@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from isal import igzip_lib
 
@@ -17,7 +17,8 @@ from tracelens_tui.ingest.sniff import is_json, packing_of
 BLOCK = 1 << 20
 _READ = 1 << 18
 _DEEPEST = 3  # packings around each other; more is a bomb, not a trace
-_DAMAGED = (igzip_lib.IsalError, lzma.LZMAError, OSError, EOFError, zipfile.BadZipFile)
+_ISAL_ERROR = cast("type[Exception]", igzip_lib.IsalError)  # its stub says that it is an instance
+_DAMAGED = (_ISAL_ERROR, lzma.LZMAError, OSError, EOFError, zipfile.BadZipFile)
 _JUNK = ("__MACOSX/", "._", ".DS_Store")
 
 
@@ -34,11 +35,15 @@ class Packing:
 
 
 class _Decompressor(Protocol):
-    eof: bool
-    needs_input: bool
-    unused_data: bytes
+    """What the standard library's decompressors have in common, and isal's."""
 
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
 
 
 def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None]) -> Iterator[bytes]:

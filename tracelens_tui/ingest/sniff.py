@@ -70,5 +70,5 @@ def looks_like(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
     if re.fullmatch(rb"[\t\r\n\x20-\x7e\x80-\xff]*", head[:4096]):
-        return "text, but no JSON"
+        return "text without JSON"
     return f"of an unknown kind (first bytes {head[:16].hex(' ')})"

@@ -1,8 +1,10 @@
 """Findings as the templates print them: card, detail block and table rows, every text already Markdown."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from tracelens_tui.report.markdown import Md, cell, code, escaped, prose
 from tracelens_tui.report.numbers import NONE, NOT_QUANTIFIABLE, figure, marker, ms, pct, ratio, score, share
@@ -11,8 +13,10 @@ from tracelens_tui.text import clip
 
 ANOMALY = 100.0  # %: above it the measurement or the model is off
 KERNEL_NAME_LIMIT = 60  # of a fusion's kernels
+FEW_KEYS = 3  # more are not all written out
 NAME_LIMIT = 500  # of an op: longer ones are no names
 
+_COLUMN = re.compile(r",column=(.+?)(?:,scale=[^,]*)?$")
 _BY_NUMBER = {1: "🔴", 2: "🟡"}
 _BY_CONFIDENCE = {"high": "🔴", "medium": "🟡", "low": "🟢"}
 _ANCHORS = {
@@ -166,8 +170,18 @@ def _sources(finding: Finding) -> str:
     """Where the finding's evidence stands: `` (source: `file` → `key`, `key`; `file` → `key`)``."""
     by_file: dict[str, list[str]] = {}
     for item in finding.evidence:
-        keys = by_file.setdefault(item.source, [])
-        if item.key not in keys:
-            keys.append(item.key)
-    files = (f"{code(file)} → {', '.join(code(key) for key in keys)}" for file, keys in sorted(by_file.items()))
+        by_file.setdefault(item.source, []).append(item.key)
+    files = (f"{code(file)} → {', '.join(map(code, _places(keys)))}" for file, keys in sorted(by_file.items()))
     return f" (source: {'; '.join(files)})" if by_file else ""
+
+
+def _places(keys: Sequence[str]) -> list[str]:
+    """The keys in short: many become the columns or the part of the document that they share."""
+    distinct = list(dict.fromkeys(keys))
+    if len(distinct) <= FEW_KEYS:
+        return distinct
+    columns = [match[1] for key in distinct if (match := _COLUMN.search(key))]
+    if columns:
+        return [f"column={name}" for name in dict.fromkeys(columns)]
+    shared = re.split(r"[.\[][^.\[]*$", commonprefix(distinct))[0]
+    return [shared] if shared else [*distinct[:FEW_KEYS], "…"]

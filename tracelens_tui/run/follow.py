@@ -114,9 +114,8 @@ class Follower:
 
 
 def _is_ranked(state: RunState) -> bool:
-    """True where the ranking on disk is not that of an earlier attempt."""
-    finished = any(stage.name == "rank" and stage.seconds is not None for stage in state.stages)
-    return finished and not any(agent.status in {"planned", "running"} for agent in state.agents)
+    """True where the ranking on disk is that of this attempt: a resume tells its stages anew."""
+    return any(stage.name == "rank" and stage.seconds is not None for stage in state.stages)
 
 
 def snapshot(path: Path) -> RunState:

@@ -7,7 +7,7 @@ are ours stand last in each class.  Times are in the unit of their suffix, perce
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import AliasChoices, ConfigDict, Field, JsonValue
 
 from tracelens_tui.run.findings import SCHEMA_VERSION, Confidence, Impact, Schema, Tier
 
@@ -125,7 +125,7 @@ class OperationEfficiency(Schema):
 class OperationMetrics(Schema):
     """One distinct op (name and arguments) of a category."""
 
-    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+    model_config = ConfigDict(serialize_by_alias=True)
 
     row: int  # row of Analysis.ops
     name: str
@@ -135,8 +135,12 @@ class OperationMetrics(Schema):
     percent_of_total: float | None  # of the device's window
     efficiency: OperationEfficiency
     efficiency_warning: str | None = None
-    input_dims: str = Field(default="", alias="Input Dims")
-    input_type: str = Field(default="", alias="Input type")
+    input_dims: str = Field(
+        default="", validation_alias=AliasChoices("Input Dims", "input_dims"), serialization_alias="Input Dims"
+    )
+    input_type: str = Field(
+        default="", validation_alias=AliasChoices("Input type", "input_type"), serialization_alias="Input type"
+    )
     has_perf_model: bool = False
     args: str  # "(8192,2432) bf16<br>(2432,9728) bf16", "—" where not recorded
     cov: float | None = None  # standard deviation / mean of the calls' kernel time

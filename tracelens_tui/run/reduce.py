@@ -43,7 +43,7 @@ def _apply(event: object, state: RunState) -> RunState:
 
 @_apply.register
 def _(event: e.RunStarted, state: RunState) -> RunState:
-    # What a killed predecessor left running did not end; the new process says what becomes of it.
+    # What a killed predecessor left running did not end; the new process tells each stage anew, reused ones too.
     agents = tuple(replace(a, status="planned") if a.status == "running" else a for a in state.agents)
     return replace(
         state,
@@ -58,7 +58,7 @@ def _(event: e.RunStarted, state: RunState) -> RunState:
         seconds=None,
         reason="",
         report=None,
-        stages=tuple(s for s in state.stages if s.seconds is not None),
+        stages=(),
         agents=agents,
     )
 

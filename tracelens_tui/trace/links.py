@@ -188,7 +188,9 @@ def _best_call(gpu_key: Int64, gpu_start: Int64, call_key: Int64, launching: Boo
 
 
 def _home_process(gpu_number: Int64, gpu: _Side, call_number: Int64, calls: _Side) -> tuple[Int64, bool]:
-    """For each GPU event the process that drives its GPU, and whether there are more processes than GPUs.
+    """For each GPU event the process that drives its GPU, and whether other processes may have launched it too.
+
+    They may where there are more processes than GPUs, or where no number is used by two processes.
 
     The process that explains most events of a GPU drives it; where several explain them equally well, as ranks that
     run the same program do, GPUs and processes are paired in file order.
@@ -206,7 +208,9 @@ def _home_process(gpu_number: Int64, gpu: _Side, call_number: Int64, calls: _Sid
     paired = _file_order(device, gpu.thread)[:, None] == _file_order(process, calls.thread)[None, :]
     near_best = explained >= _AS_WELL * explained.max(axis=1, keepdims=True)
     home = np.argmax(near_best * (explained + paired * (len(gpu) + 1)), axis=1)
-    return processes[home[device]], len(devices) < len(processes)
+    distinct, number = np.unique(call_number, return_inverse=True)
+    apart = len(distinct) == len(np.unique(process * len(distinct) + number.reshape(-1)))
+    return processes[home[device]], apart or len(devices) < len(processes)
 
 
 def _file_order(group: Int64, thread: Int64) -> Int64:

@@ -17,7 +17,6 @@ from tracelens_tui.triage.session import Session
 
 WORKERS = 8
 TICK_S = 0.2
-_ENDED = "stopped by a viewer"
 
 
 def run_agents(session: Session, analyst: Analyst, found: Sequence[Assignment]) -> None:
@@ -69,11 +68,9 @@ def _work(session: Session, analyst: Analyst, assignment: Assignment) -> None:
     _started(session, assignment, analyst.name)
     begun = time.monotonic()
     try:
-        if session.agent_cancelled(agent):
-            raise Cancelled(_ENDED)
+        session.check_agent(agent)
         file = _accepted(session, assignment, analyst.analyse(assignment))
-        if session.agent_cancelled(agent):
-            raise Cancelled(_ENDED)
+        session.check_agent(agent)
     except Cancelled as stop:
         _fail(session, analyst, assignment, str(stop), cancelled=True)
         return

@@ -63,7 +63,7 @@ def _gain_cluster(
     }
     return Cluster(
         id=found.id or f"{members[0].op.category}-{found.rank}",
-        bound=found.bound_type,
+        bound="compute" if found.bound_type == "compute" else "memory",
         library=members[0].op.library,
         band=found.eff_bucket,
         impact=impact_of(found.impact_score_high),
@@ -80,7 +80,7 @@ def _unknown_clusters(
     groups: dict[str, list[Subject]] = {}
     for subject in every:
         rule = None if subject.op.efficiency is not None else _first(subject, rules, run)
-        if rule is not None:
+        if rule is not None and not (rule.id == GENERAL and _nothing_rated(run)):
             groups.setdefault(rule.id, []).append(subject)
     by_id = {rule.id: rule for rule in rules}
     told = [(by_id[rule], members) for rule, members in groups.items() if _share(members, run) >= _needed(rule)]
@@ -97,6 +97,11 @@ def _unknown_clusters(
         )
         for number, (rule, members) in enumerate(told, taken + 1)
     ]
+
+
+def _nothing_rated(run: RunContext) -> bool:
+    """True where no operation can have a roofline, which the report says once for all of them."""
+    return run.platform is None or "no_shapes" in run.quality
 
 
 def _needed(rule: str) -> float:
@@ -175,7 +180,7 @@ def _totals(members: Sequence[Subject], run: RunContext) -> Facts:
 
 
 def _beyond_totals(members: Sequence[Subject], run: RunContext) -> Facts:
-    """What a cluster states besides: the mean ratio where it differs, hidden time, and what its siblings make likely."""
+    """What a cluster states besides: the mean of ratios, hidden time, and the gain that its siblings make likely."""
     ops = [one.op for one in members]
     time = math.fsum(op.view.time_ms for op in ops)
     exposed = math.fsum(op.exposed_ms for op in ops)
@@ -202,7 +207,7 @@ def _sibling_gain(subject: Subject) -> float:
 
 
 def _heaviest(subject: Subject, rule: Rule) -> Facts:
-    """What is told of the heaviest member: its name, its shape, one call's time, and the traits that the rule asks for."""
+    """What is told of the heaviest member: name, shape, time of a call, and the traits that the rule asks for."""
     op = subject.op
     place = f"operations[row={op.view.row}]"
     file = metrics_file(op.category)

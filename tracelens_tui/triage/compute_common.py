@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tracelens_tui.report.evidence import references as evidence_references
+from tracelens_tui.report.findings_check import prose_of
 from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile
-from tracelens_tui.triage.advice import Rule, qualified, references
+from tracelens_tui.triage.advice import Rule, RuleText, qualified, references
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.facts import OpFacts
 from tracelens_tui.triage.pack import Cluster, Match, evidence_of
@@ -16,6 +18,8 @@ from tracelens_tui.triage.pack import Cluster, Match, evidence_of
 SECOND_RULE_SHARE = 0.15
 """Part of a cluster's gap from which another rule than the leading one is told."""
 SECOND_RULES = 2
+WHOLE = 0.95
+"""Part of a cluster's gap from which its leading rule speaks for all of it."""
 CONTRAST = 1.25
 """A sibling that is this many times more efficient supports a cause."""
 MEAN_DIFFERS = 0.01
@@ -28,7 +32,7 @@ _LEVELS: tuple[Confidence, ...] = ("low", "medium", "high")
 class Told:
     """A rule as it stands in one card: its texts with the ids of its evidence, and what it covers."""
 
-    rule: Rule
+    rule: RuleText
     match: Match
     known: frozenset[str]
 
@@ -86,7 +90,7 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
     ]
     lead, others = told[0], told[1:]
     ops = {op.view.row: op for op in assignment.ops}
-    return Finding(
+    finding = Finding(
         id=cluster.id,
         agent=assignment.agent.id,
         analyst="rules",
@@ -95,17 +99,25 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
         title=qualified(lead.rule.title, lead.rule),
         library=cluster.library,
         bound=cluster.bound,
-        confidence=confidence_of(lead.rule, _contrast(lead.match, ops), gated=assignment.run.gated),
+        confidence=confidence_of(rules[lead.rule.id], _contrast(lead.match, ops), gated=assignment.run.gated),
         impact=cluster.impact,
         operations=[ops[row].view for row in cluster.rows],
         insight=_insight(cluster, lead, noun),
-        action=" ".join([*lead.sentences(lead.rule.action), *(_second_action(one) for one in others)]),
+        action=" ".join(lead.sentences(lead.rule.action)),
         identification=_identification(cluster, noun),
-        reasoning=" ".join([*lead.sentences(lead.rule.reasoning), *_second_reasons(others), *_totals(cluster)]),
-        resolution=" ".join([*lead.sentences(lead.rule.resolution), *_second_resolutions(others)]),
+        reasoning=" ".join([*lead.sentences(lead.rule.reasoning), *_totals(cluster)]),
+        resolution=" ".join([*lead.sentences(lead.rule.resolution), *(_second(one) for one in others)]),
         evidence=_evidence(assignment, index, cluster, told),
         caveats=lead.sentences(lead.rule.wrong_when),
     )
+    return cited(finding)
+
+
+def cited(finding: Finding) -> Finding:
+    """Return the finding with the evidence that its texts refer to."""
+    used = {name for text in prose_of(finding).values() for name in evidence_references(text)}
+    kept = [item for item in finding.evidence if item.id in used]
+    return finding.model_copy(update={"evidence": kept})
 
 
 def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Sequence[Told]) -> list[Evidence]:
@@ -122,14 +134,14 @@ def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Sequen
 def _insight(cluster: Cluster, lead: Told, noun: str) -> str:
     subject = f"{noun} of [[all.library]]" if "library" in cluster.facts else noun
     roof = f" at [[all.efficiency]] of the {cluster.bound} roof" if "efficiency" in cluster.facts else ""
-    part = "" if lead.match.gap_share > 0.995 else f" in {lead.time} of that,"
+    part = "" if lead.match.gap_share >= WHOLE else f" in {lead.time} of that,"
     observation = qualified(lead.rule.observation, lead.rule)
     return f"{subject} take [[all.time]] ([[all.share]] of the window){roof};{part} {observation}."
 
 
 def _identification(cluster: Cluster, noun: str) -> str:
     if cluster.band is None:
-        return f"{noun} without a roofline that the same rule applies to: [[all.shapes]] distinct, [[all.calls]]."
+        return f"{noun} for which no roofline is known: [[all.shapes]] distinct, [[all.calls]]."
     return (
         f"{noun} with the same bound and library whose efficiency lies between [[all.band_low]] and [[all.band_high]]:"
         " [[all.shapes]] distinct, [[all.calls]]."
@@ -144,9 +156,7 @@ def _totals(cluster: Cluster) -> list[str]:
     if "hidden" in facts:
         out.append("[[all.hidden]] of the time runs beside other work; only the rest counts in the impact.")
     if "sibling_gain" in facts:
-        out.append(
-            "At the rate of the best similar operation of this run, [[all.sibling_gain]] of the window would go."
-        )
+        out.append("At the rate of the best similar operations, [[all.sibling_gain]] of the window could be won.")
     return out
 
 
@@ -158,17 +168,10 @@ def _differs(cluster: Cluster) -> bool:
     return abs(mean.value - ratio.value) > MEAN_DIFFERS * ratio.value
 
 
-def _second_action(one: Told) -> str:
+def _second(one: Told) -> str:
+    """What another rule says about its part of the cluster."""
     observation = qualified(one.rule.observation, one.rule)
-    return " ".join([f"In {one.time} of it {observation}:", *one.sentences(one.rule.action[:1])])
-
-
-def _second_reasons(others: Sequence[Told]) -> list[str]:
-    return [sentence for one in others for sentence in one.sentences(one.rule.reasoning[:1])]
-
-
-def _second_resolutions(others: Sequence[Told]) -> list[str]:
-    return [sentence for one in others for sentence in one.sentences(one.rule.resolution[:1])]
+    return " ".join([f"In {one.time} of it, {observation}.", *one.sentences(one.rule.action[:1])])
 
 
 def _contrast(match: Match, ops: Mapping[int, OpFacts]) -> float | None:

@@ -1,4 +1,4 @@
-"""From the op rows of a category to its metrics file: operations, their impact, and the clusters that become findings."""
+"""From the op rows of a category to its metrics file: operations, their impact, and the clusters of findings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ from tracelens_tui.run.manifest import (
 from tracelens_tui.text import clip, plain
 from tracelens_tui.triage.impact import MIN_MID, gap_percent, impact_of
 from tracelens_tui.triage.origins import NOT_FOUND, Origin
+from tracelens_tui.triage.traits import shapes_in
 
 NS_PER_MS = 1e6
 HIGH_COV = 1.0
@@ -171,8 +172,7 @@ def _operation(
         percent_of_total=share,
         efficiency=efficiency,
         efficiency_warning=efficiency.warning,
-        input_dims=row["dims"],
-        input_type=row["types"],
+        **{"Input Dims": row["dims"], "Input type": row["types"]},
         has_perf_model=row["modelled"],
         args=args_text(args.dims, args.types),
         cov=cov,
@@ -251,21 +251,17 @@ def _arg(item: Shape | tuple[Shape, ...], kind: str) -> str:
     """One argument as text, "" for a scalar."""
     if kind in _SCALARS:
         return ""
-    if any(isinstance(side, tuple) for side in item):
-        inner = ",".join(str(list(shape)).replace("[", "(").replace("]", ")") for shape in item if shape)
-        return f"({inner}) {kind}"
+    inner = [f"({', '.join(map(str, shape))})" for shape in item if isinstance(shape, tuple)]
+    if inner:
+        return f"({','.join(inner)}) {kind}"
     sides = ",".join(map(str, item))
     return f"({sides}{',' if len(item) == 1 else ''}) {_DTYPES.get(kind, kind)}"
 
 
 def _shapes(dims: Dims) -> list[list[int]] | None:
     """The shapes of the tensors, tensor lists laid flat; None where none was recorded."""
-    shapes: list[list[int]] = []
-    for item in dims:
-        inner = [list(shape) for shape in item if isinstance(shape, tuple)]
-        shapes += inner or [[side for side in item if isinstance(side, int)]]
-    kept = [shape for shape in shapes if shape]
-    return kept or None
+    shapes = [list(shape) for shape in shapes_in(dims)]
+    return shapes or None
 
 
 def _percent(part: float, whole: float) -> float:

@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,12 @@ def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> T
         if not request.resume:
             run.prepare()
         control.clear(run)
-        with JournalWriter(run.journal) as journal, Session(run, journal, lock, listener) as session, _terminable():
+        run_id = run.info.run_id if run.exists(RUN) else uuid.uuid4().hex
+        with (
+            JournalWriter(run.journal) as journal,
+            Session(run, run_id, journal, lock, listener) as session,
+            _terminable(),
+        ):
             return _supervised(session, request)
 
 
@@ -59,7 +65,7 @@ def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
     """Run the stages; whatever ends them early is in the journal before it is told."""
     run_dir = session.run.path
     started = time.monotonic()
-    session.emit(_begin(session.run, request))
+    session.emit(_begin(session, request))
     try:
         run_stages(session, request)
     except Cancelled as stop:
@@ -84,10 +90,10 @@ def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
     return TriageOutcome(run_dir, "finished", 0)
 
 
-def _begin(run: RunDir, request: TriageRequest) -> ev.RunStarted:
-    known = run.info if run.exists(RUN) else None
+def _begin(session: Session, request: TriageRequest) -> ev.RunStarted:
+    known = session.run.info if session.run.exists(RUN) else None
     return ev.RunStarted(
-        run_id=known.run_id if known else "",
+        run_id=session.run_id,
         trace=str(request.trace.absolute()),
         platform=known.platform if known else request.platform,
         analyst=request.analyst,

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import uuid
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -56,11 +55,11 @@ def check_run_dir(path: Path, request: TriageRequest) -> None:
         raise UserError(f"{path} is not empty ({min(present)}): choose another --run-dir")
 
 
-def run_info(request: TriageRequest, run_dir: Path, platform: str | None, platform_note: str) -> RunInfo:
+def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str | None, note: str) -> RunInfo:
     """Return what ``run.json`` says of a new run."""
     trace = request.trace.absolute()
     return RunInfo(
-        run_id=uuid.uuid4().hex,
+        run_id=run_id,
         created=datetime.now(timezone.utc),
         trace=TraceRef(
             path=str(trace),
@@ -69,7 +68,7 @@ def run_info(request: TriageRequest, run_dir: Path, platform: str | None, platfo
             size=trace.stat().st_size,
         ),
         platform=platform,
-        platform_note=platform_note,
+        platform_note=note,
         analyst=request.analyst,
         options=_options(request),
         versions={PROGRAM: __version__, "skills": _skills_version()},

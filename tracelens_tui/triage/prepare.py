@@ -210,7 +210,7 @@ def _metadata(source: _Source, name: str, display: str, times: TimeBreakdown | N
 
 
 def _breakdown(ops: pl.DataFrame) -> TimeBreakdown:
-    """Device and host time of a category; an op whose host time is over five times its kernel time counts as waiting."""
+    """Device and host time of a category; an op with over five times more host than kernel time counts as waiting."""
     kernel, host = pl.col("kernel_ns_sum"), pl.col("host_ns_sum")
     waiting = ops.filter((kernel > 0) & (host > SYNC_FACTOR * kernel))
     kernel_ms = int(ops["kernel_ns_sum"].sum()) / NS_PER_MS

@@ -21,8 +21,11 @@ PROGRESS_S = 0.1
 class Session:
     """Writes the journal and watches for requests; its methods may be called from any thread."""
 
-    def __init__(self, run: RunDir, journal: JournalWriter, lock: RunLock, listener: Listener | None) -> None:
+    def __init__(
+        self, run: RunDir, run_id: str, journal: JournalWriter, lock: RunLock, listener: Listener | None
+    ) -> None:
         self.run = run
+        self.run_id = run_id
         self._journal = journal
         self._lock = lock
         self._listener = listener
@@ -55,9 +58,10 @@ class Session:
         if self._cancelled:
             raise Cancelled("cancelled by a viewer")
 
-    def agent_cancelled(self, agent: str) -> bool:
-        """True where a viewer asked to stop this sub-agent."""
-        return agent in self._cancelled_agents
+    def check_agent(self, agent: str) -> None:
+        """Raise Cancelled where a viewer asked to stop this sub-agent."""
+        if agent in self._cancelled_agents:
+            raise Cancelled("stopped by a viewer")
 
     def progress(self, stage: str, done: int, total: int, unit: str = "") -> None:
         """Report how far a stage is, at most ten times a second, and stop it where it was cancelled."""

@@ -56,7 +56,7 @@ def _load_and_prepare(session: Session, request: TriageRequest) -> CategoryManif
     run = session.run
     if request.resume and run.exists(RUN):
         info = run.info
-        run.check_resumable(run_info(request, run.path, info.platform, info.platform_note))
+        run.check_resumable(run_info(request, run.path, info.run_id, info.platform, info.platform_note))
         if _prepared(run):
             for stage in ("load", "prepare"):
                 with session.stage(stage, reused=True):
@@ -94,7 +94,7 @@ def _load(session: Session, request: TriageRequest) -> tuple[Analysis, TimeSplit
         )
     if not run.exists(RUN):
         platform = analysis.platform.name if analysis.platform else None
-        run.write_json(RUN, run_info(request, run.path, platform, analysis.platform_note))
+        run.write_json(RUN, run_info(request, run.path, session.run_id, platform, analysis.platform_note))
     remember(run)
     return analysis, split
 

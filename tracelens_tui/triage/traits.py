@@ -64,7 +64,28 @@ def _misaligned(op: OpFacts, _run: RunContext) -> Facts | None:
     return None
 
 
-def _tiles(op: OpFacts, run: RunContext) -> Facts | None:
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    """How the output of a GEMM is cut."""
+
+    tiles: int
+    units: int
+    tile: str
+
+    @property
+    def waves(self) -> float:
+        return self.tiles / self.units
+
+    @property
+    def fill(self) -> float:
+        """Share of the slots in the waves that are needed, in %."""
+        return 100 * self.tiles / (math.ceil(self.waves) * self.units)
+
+    def facts(self) -> Facts:
+        return {"tiles": self.tiles, "sms": self.units, "tile": self.tile, "waves": self.waves, "fill": self.fill}
+
+
+def _tiling(op: OpFacts, run: RunContext) -> _Tiling | None:
     """Output tiles of the GEMM by the tile that its kernel's name states."""
     m, n, batch = op.param("M"), op.param("N"), op.param("B") or 1.0
     if m is None or n is None or not run.sm_count:
@@ -74,24 +95,22 @@ def _tiles(op: OpFacts, run: RunContext) -> Facts | None:
         if found:
             tile_m, tile_n = int(found["m"]), int(found["n"])
             tiles = int(math.ceil(n / tile_m) * math.ceil(m / tile_n) * batch)
-            waves = tiles / run.sm_count
-            fill = 100 * tiles / (math.ceil(waves) * run.sm_count)
-            return {"tiles": tiles, "sms": run.sm_count, "tile": f"{tile_m}x{tile_n}", "waves": waves, "fill": fill}
+            return _Tiling(tiles, run.sm_count, f"{tile_m}x{tile_n}")
     return None
 
 
 def _few_tiles(op: OpFacts, run: RunContext) -> Facts | None:
     """Fewer than half as many output tiles as the device has compute units."""
-    facts = _tiles(op, run)
-    return facts if facts is not None and facts["tiles"] < facts["sms"] / 2 else None
+    tiling = _tiling(op, run)
+    return tiling.facts() if tiling is not None and tiling.tiles < tiling.units / 2 else None
 
 
 def _wave_tail(op: OpFacts, run: RunContext) -> Facts | None:
     """At least one full wave, fewer than four, and the last one mostly empty."""
-    facts = _tiles(op, run)
-    if facts is None or not 1.0 < float(facts["waves"]) < WAVE_LIMIT:
+    tiling = _tiling(op, run)
+    if tiling is None or not 1.0 < tiling.waves < WAVE_LIMIT or tiling.fill >= 100 * WAVE_FILL:
         return None
-    return facts if float(facts["fill"]) < 100 * WAVE_FILL else None
+    return tiling.facts()
 
 
 def _deep(op: OpFacts, _run: RunContext) -> Facts | None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile, Metric
 from tracelens_tui.run.store import metrics_file
-from tracelens_tui.triage.advice import IdleRule, idle_rules
+from tracelens_tui.triage.advice import IdleRule, RuleText, idle_rules
 from tracelens_tui.triage.assignment import Assignment
-from tracelens_tui.triage.compute_common import Told
+from tracelens_tui.triage.compute_common import Told, cited
 from tracelens_tui.triage.pack import Cluster, evidence_of
 
 _CAUSES = {
@@ -59,7 +59,7 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
     told = Told(rules[match.rule], match, frozenset({*match.facts, *match.constants}))
     stacks = [_STACKS] if assignment.run.with_stack else []
     evidence = _evidence(assignment, index, cluster, told)
-    return Finding(
+    finding = Finding(
         id=cluster.id,
         agent=assignment.agent.id,
         analyst="rules",
@@ -80,6 +80,7 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
         evidence=evidence,
         caveats=[*stacks, *told.sentences(told.rule.wrong_when)],
     )
+    return cited(finding)
 
 
 def _insight(cluster: Cluster, told: Told) -> str:
@@ -88,7 +89,7 @@ def _insight(cluster: Cluster, told: Told) -> str:
     return f"The device is idle for [[all.idle]] ([[all.share]] of the window) {cause}: {observation}."
 
 
-def _confidence(assignment: Assignment, rule: IdleRule) -> Confidence:
+def _confidence(assignment: Assignment, rule: RuleText) -> Confidence:
     """Medium where the cause is visible; lower where stacks inflate it or the data needs a warning first."""
     if assignment.run.gated or rule.max_confidence == "low":
         return "low"
