@@ -103,12 +103,14 @@ def test_an_op_that_holds_a_collective_is_no_leaf() -> None:
     events = [
         op("all_gather", 0, 50),
         launch(1, 2),
+        launch(3, 5),
         op("copy_", 10, 10),
         launch(2, 12),
+        kernel("pack", 50, 4, 3),
         kernel(ALLREDUCE, 60, 4, 1),
         kernel("copy", 70, 4, 2),
     ]
-    assert selected(events) == {"-": [ALLREDUCE], "copy_": ["copy"]}
+    assert selected(events) == {"-": [ALLREDUCE], "copy_": ["copy"], "*pack": ["pack"]}
 
 
 def test_calls_on_several_threads_stay_apart() -> None:

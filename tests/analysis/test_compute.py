@@ -66,6 +66,13 @@ def test_collectives_and_orphans_are_in_the_kernels_alone() -> None:
     assert analysis.kernels["sum_ns"].sum() == sum((40, 60, 50, 10)) * 1_000
 
 
+def test_a_kernel_has_the_category_of_the_row_that_it_is_counted_under() -> None:
+    events = [mm(0, 10, 64, 64, 64), launch(1, 5), kernel("helper", 100, 5, 1), kernel("helper", 110, 4, 99)]
+    analysis = analysed(events)
+    assert analysis.kernels.select("row", "category").rows() == [(0, "GEMM"), (None, "other")]
+    assert analysis.gpu["category"].to_list() == ["GEMM", "other"]
+
+
 def test_calls_point_from_events_to_rows() -> None:
     calls = analysed(two_products()).calls
     assert calls.rows() == [(0, 0, 40_000, 10_000), (2, 0, 60_000, 12_000)]

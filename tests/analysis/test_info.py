@@ -113,4 +113,4 @@ def test_lines_are_plain_text() -> None:
     assert "GPU 0" in text
     assert "busy 100.0 %" in text
     assert "100.0 % of kernel time has a perf model" in text
-    assert "as the test says" in text
+    assert "Test (as the test says)" in text

@@ -192,6 +192,21 @@ def test_a_custom_all_reduce_that_records_nothing_keeps_its_row() -> None:
     assert (row["Collective name"], row["In msg size (MB)_first"], row["dur_sum"]) == ("allreduce", None, 5.0)
 
 
+def test_an_op_is_told_by_what_it_computes_before_what_it_communicates() -> None:
+    kernels = [kernel(ALLREDUCE, 20, 5, 1), kernel("void at::native::elementwise_kernel", 30, 5, 2)]
+    tables = all_tables(analysed([op("mine", 0, 10), launch(1, 1), launch(2, 3), *kernels]))
+    assert rows(tables, "ops_summary", "name", "Categories", "total_subtree_kernel_time_sum") == [
+        ("mine", '["elementwise"]', 10.0)
+    ]
+
+
+def test_launchers_keep_the_raw_time_of_a_repaired_event() -> None:
+    tables = all_tables(analysed([kernel("runs_over", 0, 1000.5), kernel("next", 10, 5)]))
+    assert rows(tables, "kernel_launchers", "kernel", "dur") == [("runs_over", "1000.5"), ("next", "5")]
+    assert rows(tables, "kernel_summary", "Kernel name", "Kernel duration (µs)_sum")[0] == ("runs_over", 10.0)
+    assert tables["quality"].height == 1
+
+
 def test_launchers_have_the_times_of_the_file(tables: dict[str, pl.DataFrame]) -> None:
     columns = ("ts", "dur", "stream", "kernel", "nearest_cpu_op", "input_types")
     assert rows(tables, "kernel_launchers", *columns)[-1] == ("240", "9.999", 7, "orphan", None, None)

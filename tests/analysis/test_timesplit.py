@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.making import kernel, opened
@@ -74,6 +74,7 @@ EVENTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(EVENTS)
 def test_the_split_is_what_counting_every_nanosecond_gives(events: list[tuple[str, int, int]]) -> None:
     trace, _ = opened(

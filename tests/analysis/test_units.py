@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracelens_tui.analysis.units import percent_of_total, us_number, us_text
@@ -18,11 +18,13 @@ def test_numbers_are_whole_where_they_can_be(ns: int, us: float) -> None:
     assert type(us_number(ns)) is type(us)
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**15), 10**15))
 def test_numbers_print_every_digit(ns: int) -> None:
     assert Decimal(str(us_number(ns))) == Decimal(ns) / 1000
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1))
 def test_texts_are_exact_and_short(values: list[int]) -> None:
     texts = pl.DataFrame({"ns": values}).select(us_text("ns"))["ns"].to_list()

@@ -204,7 +204,9 @@ def _op_above(events: Sequence[Ev], index: int) -> int:
 
 
 def op_row(row: int, name: str, category: str, count: int, kernel_ns: int, **other: object) -> tuple[object, ...]:
-    values: dict[str, object] = dict.fromkeys(OPS_SCHEMA)
+    values: dict[str, object] = {}
+    for column in OPS_SCHEMA:
+        values[column] = None
     values.update(
         row=row,
         name=name,

@@ -10,6 +10,7 @@ from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.app.options import AppOptions
 from tracelens_tui.app.preparing import Step
 from tracelens_tui.app.services import Services
+from tracelens_tui.app.starting import Started
 from tracelens_tui.errors import UserError
 from tracelens_tui.run.marks import Mark
 from tracelens_tui.run.recent import RecentRun
@@ -32,6 +33,7 @@ class FakeServices(Services):
         self.runs: list[RecentRun] = []
         self.exported: dict[Path, str] = {}
         self.hold: asyncio.Event | None = None
+        self.started: Started | None = None
 
     def now(self) -> datetime:
         return data.NOW
@@ -53,9 +55,9 @@ class FakeServices(Services):
         while True:
             yield await self.queue.get()
 
-    def start(self, trace: Path, options: AppOptions, *, fresh: bool) -> Path:
+    def start(self, trace: Path, options: AppOptions, *, fresh: bool) -> Started:
         self.calls.append(f"start {trace.name} fresh={fresh}")
-        return Path("/runs/llama-2") if fresh else Path("/runs/llama")
+        return self.started or Started(Path("/runs/llama-2") if fresh else Path("/runs/llama"))
 
     def cancel(self, run_dir: Path) -> None:
         self.calls.append(f"cancel {run_dir}")

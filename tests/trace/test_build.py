@@ -128,7 +128,7 @@ def test_gpu_children_and_host_children_of_a_call_are_sorted_together():
         call(1, 0, 20, name="cudaGraphLaunch"),
         call(2, 4, 4, name="cudaMemcpyAsync"),
         kernel(1, 2, 1, name="first"),
-        kernel(2, 5, 1, name="copy", cat="gpu_memcpy"),
+        kernel(2, 15, 1, name="copy", cat="gpu_memcpy"),
         kernel(1, 12, 1, name="last"),
     )
     assert names(trace, tree.children(only(trace, "cudaGraphLaunch"))) == ["first", "cudaMemcpyAsync", "last"]

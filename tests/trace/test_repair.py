@@ -145,6 +145,12 @@ def test_work_far_from_every_host_event_moves_to_its_launch_or_loses_its_time():
     assert item(trace, "missing_duration").count == 3
 
 
+def test_a_kernel_whose_two_times_the_profiler_lost_does_not_stretch_the_window():
+    trace = repaired(read(op("op", 100, 9), kernel(1, 150, 5, name="good"), kernel(2, 0, 0, name="lost")))
+    assert times(trace, "lost") == (150_000, 0)
+    assert notes(trace) == [("lost", "missing_duration", 0, 0)]
+
+
 def test_a_step_without_gpu_work():
     steps = [mark(f"ProfilerStep#{n}", 100 * n, 100) for n in range(4)]
     work = [call(1, 110), kernel(1, 330, 5), kernel(None, 210, 5)]

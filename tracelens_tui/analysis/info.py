@@ -112,7 +112,7 @@ def info_lines(analysis: Analysis) -> list[str]:
     counts = ", ".join(f"{count:,} {name}" for name, count in info["counts"].items() if count)
     lines = [
         f"File      {plain(source.path)} ({info['format']}, {source.compression}, {source.size:,} bytes)",
-        f"Platform  {plain(analysis.platform_note) or 'unknown'}",
+        f"Platform  {plain(_platform(analysis))}",
         f"Events    {info['events']:,}: {counts or 'none of a known kind'}; {info['host_threads']} host threads",
     ]
     lines += [_split_line(device, split) for device, split in analysis.splits.items()]
@@ -120,6 +120,13 @@ def info_lines(analysis: Analysis) -> list[str]:
         lines.append(f"Linked    {percent(info['linked_percent'])} of GPU time has a launch")
         lines.append(f"Modelled  {percent(info['modelled_percent'])} of kernel time has a perf model")
     return lines + [f"Quality   {plain(item.message)}" for item in analysis.trace.quality.items]
+
+
+def _platform(analysis: Analysis) -> str:
+    """The platform and how it was found, or why there is none."""
+    if analysis.platform is None:
+        return analysis.platform_note or "unknown"
+    return f"{analysis.platform.name} ({analysis.platform_note})"
 
 
 def _split_line(device: int, split: TimeSplit) -> str:

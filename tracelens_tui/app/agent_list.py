@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from tracelens_tui.app.agent_rows import agent_source
+from tracelens_tui.app.agent_rows import COLUMNS, agent_source
 from tracelens_tui.app.lists import ListSource
 from tracelens_tui.app.rows import Rows
 from tracelens_tui.run.state import AgentState, RunState
@@ -18,23 +18,20 @@ class AgentList(Rows):
     def __init__(self, now: Callable[[], datetime], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(agent_source((), now), label="5 Agents", id=id)
         self._now = now
-        self._words: Sequence[str] = ("no run yet",)
+        self._words = ("no run yet",)
 
     def show_run(self, run: RunState) -> None:
         """Show the sub-agents of a state of the run."""
         if run.agents != tuple(self.source.items):
             self.show(agent_source(run.agents, self._now))
-        words = _words(run)
-        if words != self._words:
-            self._words = words
-            if not run.agents:
-                self.refresh()
+        self.explain(_words(run))
 
     def tick(self) -> None:
-        """Count on: draw the rows again that run."""
-        for row in range(len(self.source)):
+        """Count on: draw the start of the rows again that run; state and time stand there."""
+        width = 2 + COLUMNS[0].width + 1 + COLUMNS[1].width
+        for row in self.rows_in_sight():
             if self.source.item(row).status == "running":
-                self.redraw(row)
+                self.redraw(row, width)
 
     def agent(self) -> AgentState | None:
         """Return the sub-agent under the cursor."""
@@ -46,10 +43,6 @@ class AgentList(Rows):
         for agent in self.source.items:
             counts[agent.status] = counts.get(agent.status, 0) + 1
         return " · ".join(f"{count} {status}" for status, count in counts.items())
-
-    def empty_lines(self) -> Sequence[str]:
-        """Return why there are no sub-agents."""
-        return super().empty_lines() if self.source.needle else self._words
 
 
 def _words(run: RunState) -> Sequence[str]:

@@ -10,8 +10,8 @@ from tracelens_tui.text import plain
 
 COLUMNS = (
     Column("state", "State", 11, "left"),
-    Column("agent", "Sub-agent", 20, "left"),
     Column("time", "Time", 6),
+    Column("agent", "Sub-agent", 20, "left"),
     Column("done", "Done", 7, sortable=False),
     Column("findings", "Found", 5),
     Column("note", "What it says, or why", 20, "left", grows=True, sortable=False),
@@ -34,8 +34,8 @@ def agent_source(agents: Sequence[AgentState], now: Callable[[], datetime]) -> L
         seconds = elapsed(agent, now())
         return [
             _STATES[agent.status],
+            NOTHING if seconds is None else (_took(agent, seconds), ""),
             (agent_label(agent), ""),
-            NOTHING if seconds is None else (clock(seconds), ""),
             (f"{thousands(agent.done)}/{thousands(agent.total)}", "") if agent.total else NOTHING,
             (thousands(agent.findings), "") if agent.status in {"running", "finished"} else NOTHING,
             note(agent),
@@ -48,6 +48,11 @@ def agent_source(agents: Sequence[AgentState], now: Callable[[], datetime]) -> L
         "findings": lambda agent: agent.findings,
     }
     return ListSource(COLUMNS, agents, cells, agent_key, orders)
+
+
+def _took(agent: AgentState, seconds: float) -> str:
+    """The time so far by the second, the time it took by the tenth."""
+    return clock(seconds) if agent.seconds is None or seconds >= 60 else f"{seconds:.1f} s"
 
 
 def agent_key(agent: AgentState) -> str:

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tracelens_tui.app.cells import Cell, fit_line, same_start, width_of
+from tracelens_tui.app.cells import Cell, fit_line, width_of
 
 
 class Bar(Widget):
-    """One line of styled text; only what differs from before is drawn again."""
+    """One line of styled text, drawn again only where it changed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name
         super().__init__(id=id)
@@ -20,12 +19,10 @@ class Bar(Widget):
 
     def show(self, cells: Sequence[Cell]) -> None:
         """Show the cells."""
-        old, self._cells = self._cells, list(cells)
-        width = self.size.width
-        before, after = fit_line(old, width), fit_line(self._cells, width)
-        if before != after:
-            same = same_start(before, after)
-            self.refresh(Region(same, 0, width - same, 1))
+        cells = list(cells)
+        if cells != self._cells:
+            self._cells = cells
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Return the line."""

@@ -60,22 +60,6 @@ def fit_line(cells: Sequence[Cell], width: int) -> list[Cell]:
     return out
 
 
-def same_start(before: Sequence[Cell], after: Sequence[Cell]) -> int:
-    """Return how many terminal cells at the start of two lines are the same."""
-    same = 0
-    for (old, old_style), (new, new_style) in zip(before, after, strict=False):
-        if (old, old_style) == (new, new_style):
-            same += width_of(new)
-            continue
-        if old_style == new_style:
-            common = next(
-                (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
-            )
-            same += width_of(new[:common])
-        break
-    return same
-
-
 def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
     """Break one paragraph into lines of at most ``width`` cells, at blanks where there are any.
 

@@ -1,11 +1,10 @@
 """Pane 3: the event tree, folded, over arrays."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tracelens_tui.app.cells import thousands
+from tracelens_tui.app.cells import count_of
 from tracelens_tui.app.lists import ListSource
 from tracelens_tui.app.rows import Rows
 from tracelens_tui.app.tree_source import TreeSource
@@ -25,7 +24,6 @@ class EventTree(Rows):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name
         super().__init__(ListSource((), (), lambda _: (), lambda _: 0), label="3 Tree", id=id)
-        self._words: Sequence[str] = ()
 
     @property
     def events(self) -> TreeSource | None:
@@ -40,12 +38,6 @@ class EventTree(Rows):
         self.cursor = self.top = 0
         self.forget_strips()
         self.refresh()
-
-    def explain(self, words: Sequence[str]) -> None:
-        """Say why there is no tree."""
-        self._words = words
-        if self.events is None:
-            self.refresh()
 
     def show_event(self, event: int) -> bool:
         """Unfold what hides the event and put the cursor on it."""
@@ -134,11 +126,6 @@ class EventTree(Rows):
         """Return the number of events, and the filter."""
         if self.events is None:
             return ""
-        if not self.events.needle:
-            return f"{thousands(self.events.total)} events"
-        hits = len(self.events.hits(self.events.needle))
-        return f"{thousands(hits)} of {thousands(self.events.total)} match “{self.events.needle}” · esc clears"
-
-    def empty_lines(self) -> Sequence[str]:
-        """Return why there are no rows."""
-        return super().empty_lines() if self.events is not None else self._words
+        if self.events.needle:
+            return self.filter_text(len(self.events.hits(self.events.needle)))
+        return f"of {count_of(self.events.total, 'event')}"

@@ -21,7 +21,7 @@ class FindingList(Rows):
         super().__init__(finding_source(()), label="1 Findings", id=id)
         self.fresh: set[str] = set()
         self.marks: dict[str, Mark] = {}
-        self._words: Sequence[str] = ("no run yet",)
+        self._words = ("no run yet",)
         self._known: frozenset[str] | None = None
 
     def show_run(self, run: RunState) -> None:
@@ -33,19 +33,10 @@ class FindingList(Rows):
             self.fresh |= ids
         self._known = ids
         self.fresh &= ids
-        words = empty_words(run)
-        if words != self._words and not run.findings:
-            self._words = words
-            self.refresh()
+        self.explain(empty_words(run))
         if [ranked.finding for ranked in self.source.items] != list(run.findings):
             self.show(finding_source(run.findings, self.fresh, self.marks))
             self.look()
-
-    def explain(self, words: Sequence[str]) -> None:
-        """Say why there are no findings."""
-        self._words = words
-        if not len(self.source):
-            self.refresh()
 
     def show_marks(self, marks: Mapping[str, Mark]) -> None:
         """Show the user's verdicts."""
@@ -76,12 +67,8 @@ class FindingList(Rows):
 
     def status(self) -> str:
         """Return the count, and how many are new."""
-        new = f" · {thousands(len(self.fresh))} new" if self.fresh else ""
-        return super().status() + new
-
-    def empty_lines(self) -> Sequence[str]:
-        """Return why there are no findings."""
-        return super().empty_lines() if self.source.needle else self._words
+        new = f"({thousands(len(self.fresh))} new)" if self.fresh else ""
+        return f"{new} {super().status()}".strip()
 
 
 def empty_words(run: RunState) -> Sequence[str]:
@@ -97,8 +84,8 @@ def empty_words(run: RunState) -> Sequence[str]:
         return (f"agents are working ({len(ended)}/{len(planned)})…", "findings appear here as they land")
     if run.status == "finished":
         return ("no findings: nothing in this trace is worth a card", "2 Kernels and 4 Time show where the time goes")
-    reason = f": {run.reason}" if run.reason else ""
-    return (f"the run {_ENDS[run.status]} without findings{reason}", "r runs the triage again")
+    return (f"the run {_ENDS[run.status]} without findings", *([run.reason] if run.reason else []), _AGAIN)
 
 
+_AGAIN = "r runs the triage again"
 _ENDS = {"stale": "is stale, so far", "crashed": "crashed", "failed": "failed", "cancelled": "was cancelled"}

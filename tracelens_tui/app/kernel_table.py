@@ -1,6 +1,5 @@
 """Pane 2: the kernel roofline table, by op or by kernel."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -21,7 +20,6 @@ class KernelTable(Rows):
         super().__init__(ListSource((), (), lambda _: (), lambda _: 0), label="2 Kernels", id=id)
         self._ops: FrameSource | None = None
         self._kernels: FrameSource | None = None
-        self._words: Sequence[str] = ()
 
     @property
     def shows_ops(self) -> bool:
@@ -37,12 +35,6 @@ class KernelTable(Rows):
         """Take the tables of a trace and show the ops."""
         self._ops, self._kernels = ops, kernels
         self._switch(ops)
-
-    def explain(self, words: Sequence[str]) -> None:
-        """Say why there is no table."""
-        self._words = words
-        if not len(self.source):
-            self.refresh()
 
     def show_row(self, op: int | None, kernel: int | None) -> bool:
         """Put the cursor on an op or kernel row, taking a filter off that hides it; False where there is none."""
@@ -84,8 +76,4 @@ class KernelTable(Rows):
         """Return which table shows, and its rows."""
         if self.frame_source is None:
             return ""
-        return f"{'ops' if self.shows_ops else 'kernels'} {super().status()}"
-
-    def empty_lines(self) -> Sequence[str]:
-        """Return why there are no rows."""
-        return super().empty_lines() if self.frame_source is not None else self._words
+        return f"{'ops' if self.shows_ops else 'kernels'} {super().status()}".rstrip()

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tracelens_tui.app.cells import Line, fit_line, same_start, width_of
+from tracelens_tui.app.cells import Line, fit_line, width_of
 from tracelens_tui.app.pane import Pane
 
 Make = Callable[[int], Sequence[Line]]
@@ -46,9 +46,8 @@ class Lines(Pane):
             before = old[y] if y < len(old) else ()
             after = self._lines[y] if y < len(self._lines) else ()
             if before != after:
-                same = same_start(before, after) + 1
                 end = min(self.size.width, max(_width(before), _width(after)) + 1)
-                self.refresh(Region(same, y + self.fixed, end - same, 1))
+                self.refresh(Region(0, y + self.fixed, end, 1))
 
     def body_count(self) -> int:
         """Return the number of lines."""

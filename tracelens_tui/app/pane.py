@@ -4,7 +4,6 @@ Nothing here sets a virtual size, so neither scrolling nor a change of length la
 """
 
 from collections.abc import Iterable, Sequence
-from os.path import commonprefix
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -67,11 +66,11 @@ class Pane(Widget, can_focus=True):
         return ()
 
     def status(self) -> str:
-        """Return what stands after the label: counts, order, filter."""
+        """Return what stands after the position: what the rows are, the filter."""
         return ""
 
     def position(self) -> str:
-        """Return what stands at the right end of the title rule."""
+        """Return where the cursor or the view is, for the title rule."""
         return ""
 
     # Drawing -------------------------------------------------------------------------------------------------------
@@ -139,22 +138,17 @@ class Pane(Widget, can_focus=True):
     def _title_strip(self) -> Strip:
         """The title rule: heavy and bold where the keys go, so that focus shows without colour."""
         rule = "━" if self.has_focus else "─"
-        width = self.size.width
-        right = self._drawn_position = self.position()
-        tail = f" {right} {rule}" if right else ""
-        title = f"{rule} {self.label} "
-        status = self.status()
-        middle = f"{rule} {status} " if status else ""
         name = "title" if self.has_focus else "dim"
-        cells = fit_line([(title, name if self.has_focus else "bold"), (middle, "" if middle else name)], width)
-        if cells[-1][0].isspace():
-            cells.pop()
+        width = self.size.width
+        position = self._drawn_position = self.position()
+        status = self.status()
+        cells: list[Cell] = [
+            (f"{rule} {self.label} ", "title" if self.has_focus else "bold"),
+            (f"{position} " if position else "", name),
+            (f"{status} " if status else "", ""),
+        ]
         used = sum(width_of(text) for text, _ in cells)
-        room = width - used - width_of(tail)
-        if room >= 0:
-            cells += [(rule * room, name), (tail, name)]
-        else:
-            cells.append((rule * (width - used), name))
+        cells = [*cells, (rule * (width - used), name)] if used < width else fit_line(cells, width)
         return self.strip_of(cells, width)
 
     def _empty_strip(self, line: int) -> Strip:
@@ -176,25 +170,24 @@ class Pane(Widget, can_focus=True):
             self.top = top
             self.refresh()
 
-    def refresh_body_line(self, index: int) -> None:
-        """Draw one body line again."""
+    def refresh_body_line(self, index: int, width: int | None = None) -> None:
+        """Draw one body line again, or its first ``width`` terminal cells."""
         y = index - self.top
         if 0 <= y < self.body_height:
-            self.refresh(Region(0, y + self.fixed, self.size.width, 1))
+            self.refresh(Region(0, y + self.fixed, self.size.width if width is None else width, 1))
 
     def refresh_title(self) -> None:
         """Draw the title rule again."""
         self.refresh(Region(0, 0, self.size.width, 1))
 
     def refresh_position(self) -> None:
-        """Draw what stands at the right end of the title rule again."""
+        """Draw the start of the title rule again, up to where the body stands; what follows it only if it shifted.
+
+        The framework sends a line from its start to the end of what changed, so what changes often stands first.
+        """
         before, after = self._drawn_position, self.position()
-        if len(before) != len(after):
-            self.refresh_title()
-            return
-        start = self.size.width - width_of(after) - 2
-        same = width_of(commonprefix([before, after]))
-        self.refresh(Region(start + same, 0, width_of(after) - same - width_of(commonsuffix(before, after)), 1))
+        end = width_of(f"━ {self.label} {after}")
+        self.refresh(Region(0, 0, end if len(before) == len(after) else self.size.width, 1))
 
     def action_move(self, step: int) -> None:
         """Move by lines."""
@@ -228,8 +221,3 @@ class Pane(Widget, can_focus=True):
 def _same_ground(one: Style, other: Style) -> bool:
     """Whether a blank looks the same in both styles."""
     return one.bgcolor == other.bgcolor and not (one.reverse or other.reverse or one.underline or other.underline)
-
-
-def commonsuffix(one: str, other: str) -> str:
-    """Return the longest end that both texts have."""
-    return commonprefix([one[::-1], other[::-1]])[::-1]

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from tracelens_tui.app import status
 from tracelens_tui.app.agent_list import AgentList
 from tracelens_tui.app.arrangement import PANES, Arrangement
-from tracelens_tui.app.bars import Bar, key_cells, tab_cells, two_ends
+from tracelens_tui.app.bars import Bar, key_cells, tab_cells
 from tracelens_tui.app.describe import describe
 from tracelens_tui.app.details import brief, full
 from tracelens_tui.app.event_tree import EventTree
@@ -59,7 +59,9 @@ class PanesScreen(RunScreen):
     def compose(self) -> ComposeResult:
         """Make the panes."""
         self.arrangement = Arrangement()
-        yield Bar(id="top")
+        with Horizontal(id="top"):
+            yield Bar(id="trace")
+            yield Bar(id="run")
         yield Bar(id="tabs")
         with Horizontal(id="body"):
             with Vertical(id="left"):
@@ -143,9 +145,8 @@ class PanesScreen(RunScreen):
     def show_bars(self) -> None:
         """Show what is open, the panes and the keys."""
         width = self.size.width
-        left = status.trace_cells(self.trace, self.run_state, self.view)
-        right = status.run_cells(self.run_state, self.services.now())
-        self.query_one("#top", Bar).show(two_ends(left, right, width))
+        self.query_one("#trace", Bar).show(status.trace_cells(self.trace, self.run_state, self.view))
+        self.query_one("#run", Bar).show(status.run_cells(self.run_state, self.services.now()))
         labels = [(name, self.pane(name).label) for name in PANES]
         self.query_one("#tabs", Bar).show(tab_cells(labels, self.active))
         if self._flash_timer is None:

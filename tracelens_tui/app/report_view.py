@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tracelens_tui.app.cells import Line, thousands
+from tracelens_tui.app.cells import Line
 from tracelens_tui.app.lines import Lines
 from tracelens_tui.app.report_lines import Section, section_lines, sections_of
 
@@ -61,7 +61,7 @@ class ReportView(Lines):
 
     def status(self) -> str:
         """Return which section shows."""
-        return f"section {self.section + 1} of {thousands(len(self.sections))}" if self.sections else ""
+        return f"section {self.section + 1} of {len(self.sections)}" if self.sections else ""
 
     def empty_lines(self) -> Sequence[str]:
         """Return why there is no report."""

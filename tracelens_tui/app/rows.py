@@ -11,6 +11,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
@@ -64,6 +65,7 @@ class Rows(Pane):
         self.source = source
         self.cursor = 0
         self.skip = 0
+        self._words: Sequence[str] = ()
         self._last_key: Hashable | None = None
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
 
@@ -84,27 +86,27 @@ class Rows(Pane):
         else:
             self.rows_changed(held, height)
 
-    def _visible(self) -> range:
+    def rows_in_sight(self) -> range:
         """The rows that can be seen."""
         return range(self.top, min(self.top + self.body_height, len(self.source)))
 
     def _same_keys(self, old: RowSource) -> bool:
         """Whether the rows that can be seen, and the cursor's, are the same ones as before."""
-        rows = [*self._visible(), *([self.cursor] if len(self.source) else [])]
+        rows = [*self.rows_in_sight(), *([self.cursor] if len(self.source) else [])]
         return all(old.key(row) == self.source.key(row) for row in rows)
 
     def _draw_changed(self, old: RowSource) -> None:
         """Draw the rows again whose cells changed."""
         self.forget_strips()
-        for row in self._visible():
+        for row in self.rows_in_sight():
             if list(old.cells(row)) != list(self.source.cells(row)):
                 self.refresh_body_line(row)
 
-    def redraw(self, row: int) -> None:
-        """Draw one row again because its cells changed."""
+    def redraw(self, row: int, width: int | None = None) -> None:
+        """Draw one row again, or its first ``width`` terminal cells, because they changed."""
         for state in range(3):
             self._strips.discard((row, state))
-        self.refresh_body_line(row)
+        self.refresh_body_line(row, width)
 
     def rows_changed(self, held: Hashable | None, height: int) -> None:
         """Draw again after the view changed, with the cursor on ``held`` at that height if it is still shown."""
@@ -173,11 +175,14 @@ class Rows(Pane):
         return self.strip(cells, over="cursor" if state == 2 else None)
 
     def status(self) -> str:
-        """Return rows shown and the filter."""
-        total = self.source.total
+        """Return the filter."""
+        return self.filter_text(len(self.source))
+
+    def filter_text(self, matches: int) -> str:
+        """Return what the filter leaves of the rows; "" where there is none."""
         if not self.source.needle:
-            return thousands(total)
-        return f"{thousands(len(self.source))} of {thousands(total)} match “{self.source.needle}” · esc clears"
+            return ""
+        return f"{thousands(matches)} of {thousands(self.source.total)} match “{self.source.needle}” · esc clears"
 
     def position(self) -> str:
         """Return where the cursor stands."""
@@ -187,7 +192,14 @@ class Rows(Pane):
         """Return why there are no rows."""
         if self.source.needle:
             return (f"0 of {thousands(self.source.total)} match “{self.source.needle}”", "esc clears the filter")
-        return ("nothing here",)
+        return self._words
+
+    def explain(self, words: Sequence[str]) -> None:
+        """Say why there are no rows, in place of what was said before."""
+        before, self._words = self._words, words
+        if before != words and not len(self.source):
+            lines = 2 + 2 * max(len(before), len(words))
+            self.refresh(Region(0, self.fixed, self.size.width, min(lines, self.body_height)))
 
     # Moving --------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What can be done with a run: follow it, cancel it, run again, judge findings, export and read the report."""
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -24,6 +25,9 @@ from tracelens_tui.run.findings import Finding
 from tracelens_tui.run.marks import Mark
 from tracelens_tui.run.state import RunState
 from tracelens_tui.run.store import REPORT
+
+LOOK_S = 0.5
+"""How often the process of a triage is looked at that this app started."""
 
 
 class RunScreen(Screen[None]):
@@ -64,13 +68,18 @@ class RunScreen(Screen[None]):
 
     @work(exclusive=True, group="start", exit_on_error=True)
     async def start_run(self, trace: Path, *, fresh: bool = False) -> None:
-        """Start a triage, or take the run that is there."""
+        """Start a triage, or take the run that is there; tell if it dies before there is a run."""
         try:
-            run_dir = await in_thread(lambda: self.services.start(trace, self.options, fresh=fresh))
+            started = await in_thread(lambda: self.services.start(trace, self.options, fresh=fresh))
         except UserError as error:
             self.post_message(RunFailed(str(error)))
             return
-        self.post_message(RunStarted(run_dir))
+        self.post_message(RunStarted(started.run_dir))
+        while started.alive():
+            await asyncio.sleep(LOOK_S)
+        fault = await in_thread(started.fault)
+        if fault is not None:
+            self.post_message(RunFailed(fault))
 
     @work(exclusive=True, group="follow", exit_on_error=True)
     async def follow_run(self, run_dir: Path) -> None:

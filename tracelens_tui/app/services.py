@@ -13,6 +13,7 @@ from tracelens_tui.app.preparing import Step, prepare
 
 if TYPE_CHECKING:
     from tracelens_tui.analysis.model import Analysis
+    from tracelens_tui.app.starting import Started
     from tracelens_tui.run.marks import Mark
     from tracelens_tui.run.recent import RecentRun
     from tracelens_tui.run.state import RunState
@@ -50,8 +51,8 @@ class Services:
 
         return snapshot(run_dir)
 
-    def start(self, trace: Path, options: AppOptions, *, fresh: bool) -> Path:
-        """Start a triage of the trace in its own session and return its run directory.
+    def start(self, trace: Path, options: AppOptions, *, fresh: bool) -> "Started":
+        """Start a triage of the trace in its own session and return where it is.
 
         A run that lies at the place already is taken as it is, unless it is to be a ``fresh`` one.
         """

@@ -1,7 +1,8 @@
 """Start the triage of a trace, or find the run that is there already."""
 
 import hashlib
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracelens_tui.app.options import AppOptions
@@ -9,12 +10,41 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import fingerprint
 from tracelens_tui.run.follow import snapshot
 from tracelens_tui.run.store import JOURNAL, LOCK, RUN, RunDir
-from tracelens_tui.triage.launch import start_detached
+from tracelens_tui.triage.launch import log_of, start_detached
 from tracelens_tui.triage.places import run_dir_of
 from tracelens_tui.triage.request import TriageRequest
 
 
-def start(trace: Path, options: AppOptions, *, fresh: bool) -> Path:
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run directory and, where this app started the triage, its process and where its output goes."""
+
+    run_dir: Path
+    process: int | None = None
+    log: Path | None = None
+
+    def alive(self) -> bool:
+        """Say whether the process that was started still runs."""
+        if self.process is None:
+            return False
+        try:
+            os.kill(self.process, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def fault(self) -> str | None:
+        """Return why there is no run after the process ended: its last words; None where there is a run."""
+        if _holds_run(self.run_dir) or self.log is None:
+            return None
+        try:
+            lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return lines[-1].removeprefix("error: ") if lines else "the triage ended before it began"
+
+
+def start(trace: Path, options: AppOptions, *, fresh: bool) -> Started:
     """Return the run directory of the trace; start a triage in it unless a run lives or ended there.
 
     A crashed run goes on where it stopped.  A ``fresh`` run, or one with other options than those of the run that is
@@ -33,12 +63,12 @@ def start(trace: Path, options: AppOptions, *, fresh: bool) -> Path:
         place = _next_free(place)
     request = replace(request, run_dir=place)
     if not _holds_run(place):
-        start_detached(request)
-        return place
+        return Started(place, start_detached(request), log_of(request))
     _check_trace(place, trace)
     if snapshot(place).status == "crashed":
-        start_detached(replace(request, resume=True))
-    return place
+        request = replace(request, resume=True)
+        return Started(place, start_detached(request), log_of(request))
+    return Started(place)
 
 
 def _holds_run(place: Path) -> bool:

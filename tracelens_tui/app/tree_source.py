@@ -111,7 +111,7 @@ class TreeSource:
             (indent + fold + self._label(event), _STYLES.get(kind, "")),
             *_gpu(int(self._tree.gpu_ns[event]), int(self._tree.gpu_count[event])),
             (fixed(int(self._dur[event]) / 1e6, 3), ""),
-            (KIND_WORDS[kind], "dim"),
+            (KIND_WORDS[kind], ""),
         ]
 
     def _label(self, event: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual import on, work
@@ -18,7 +19,6 @@ from tracelens_tui.app.navigation import Navigator, NoWay
 from tracelens_tui.app.opening import trace_of_run
 from tracelens_tui.app.options import AppOptions
 from tracelens_tui.app.panes_screen import PanesScreen
-from tracelens_tui.app.preparing import Step
 from tracelens_tui.app.report_view import ReportView
 from tracelens_tui.app.rows import Rows
 from tracelens_tui.app.selection import Place, Selection
@@ -31,6 +31,7 @@ from tracelens_tui.run.findings import Finding
 from tracelens_tui.run.marks import Mark
 from tracelens_tui.run.state import RunState
 
+STEP_S = 0.5
 TICK_S = 1.0
 """States of a live run are shown this often, in the same frame as the clock."""
 
@@ -63,6 +64,7 @@ class Workbench(PanesScreen):
         self.selection = Selection()
         self.navigator = Navigator()
         self._waiting: RunState | None = None
+        self._next_step = 0.0
         self._clock: Timer | None = None
 
     def on_mount(self) -> None:
@@ -96,7 +98,11 @@ class Workbench(PanesScreen):
 
     @on(TraceStep)
     def _trace_step(self, message: TraceStep) -> None:
-        self._explain(step_lines(message.step))
+        """Say how far the trace is, a few times a second."""
+        now = monotonic()
+        if self.view is None and now >= self._next_step:
+            self._next_step = now + STEP_S
+            self._explain((f"the trace is being read: {step_text(message.step)}",))
 
     @on(TraceFailed)
     def _trace_failed(self, message: TraceFailed) -> None:
@@ -127,8 +133,9 @@ class Workbench(PanesScreen):
 
     @on(RunFailed)
     def _run_failed(self, message: RunFailed) -> None:
-        self.flash(message.reason)
-        self.query_one("#findings", FindingList).explain((message.reason,))
+        self.workers.cancel_group(self, "follow")
+        self._waiting = RunState(status="failed", reason=message.reason)
+        self._show_run()
 
     @on(RunChanged)
     def _run_changed(self, message: RunChanged) -> None:
@@ -269,8 +276,3 @@ class Workbench(PanesScreen):
         if place.pane == "tree" and chosen.event is not None:
             self.query_one("#tree", EventTree).show_event(chosen.event)
         self.selection = chosen
-
-
-def step_lines(step: Step) -> Sequence[str]:
-    """What the panes say while the trace is read."""
-    return (f"the trace is being read: {step_text(step)}",)

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 
 from tracelens_tui.report.markdown import Md, cell, code, escaped, prose
 from tracelens_tui.report.numbers import NONE, NOT_QUANTIFIABLE, figure, marker, ms, pct, ratio, score, share
@@ -14,9 +14,11 @@ from tracelens_tui.text import clip
 ANOMALY = 100.0  # %: above it the measurement or the model is off
 KERNEL_NAME_LIMIT = 60  # of a fusion's kernels
 FEW_KEYS = 3  # more are not all written out
+LONG_KEY = 80
 NAME_LIMIT = 500  # of an op: longer ones are no names
 
 _COLUMN = re.compile(r",column=(.+?)(?:,scale=[^,]*)?$")
+_STEP = re.compile(r"(?=[.\[])")
 _BY_NUMBER = {1: "🔴", 2: "🟡"}
 _BY_CONFIDENCE = {"high": "🔴", "medium": "🟡", "low": "🟢"}
 _ANCHORS = {
@@ -178,10 +180,11 @@ def _sources(finding: Finding) -> str:
 def _places(keys: Sequence[str]) -> list[str]:
     """The keys in short: many become the columns or the part of the document that they share."""
     distinct = list(dict.fromkeys(keys))
-    if len(distinct) <= FEW_KEYS:
+    if len(distinct) <= FEW_KEYS and max(map(len, distinct)) <= LONG_KEY:
         return distinct
     columns = [match[1] for key in distinct if (match := _COLUMN.search(key))]
     if columns:
         return [f"column={name}" for name in dict.fromkeys(columns)]
-    shared = re.split(r"[.\[][^.\[]*$", commonprefix(distinct))[0]
+    steps = zip(*(_STEP.split(key) for key in distinct), strict=False)
+    shared = "".join(step[0] for step in takewhile(lambda step: len(set(step)) == 1, steps))
     return [shared] if shared else [*distinct[:FEW_KEYS], "…"]

@@ -59,7 +59,7 @@ CLAIMS = (
     ),
     _claim(
         "shared_memory",
-        r"\b(?:LDS|shared[\s-]memory)\b[^.;]{0,20}\b(?:usage|use|pressure|limit\w*|bound|conflict\w*|capacity)\b",
+        r"\b(?:LDS|shared[\s-]memory)\b[^.;]{0,20}\b(?:usage|use|pressure|limit\w*|bound|capacity)\b",
         "say nothing: no counter of it is in a trace",
     ),
     _claim(

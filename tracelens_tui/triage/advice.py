@@ -104,6 +104,7 @@ class When(Data):
     params: dict[str, Range] = {}
     traits: list[str] = []
     sibling: Range | None = None  # best efficiency among siblings over the op's own
+    best: Range | None = None  # that best efficiency, in %
     training: bool | None = None
 
     @field_validator("op", "kernel", "no_kernel")

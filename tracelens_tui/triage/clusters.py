@@ -10,7 +10,7 @@ from tracelens_tui.triage.advice import Rule, references
 from tracelens_tui.triage.facts import OpFacts, RunContext, Scalar
 from tracelens_tui.triage.impact import UNKNOWN, impact_of
 from tracelens_tui.triage.match import Subject, applies, subjects
-from tracelens_tui.triage.pack import CategoryPack, Cluster, Fact, Facts, Match
+from tracelens_tui.triage.pack import CategoryPack, Cluster, Fact, Facts, Match, span
 from tracelens_tui.triage.traits import Facts as TraitFacts
 
 UNMODELLED_PERCENT = 5.0
@@ -27,6 +27,7 @@ _TRAIT_UNITS = {
     "head_waste": "%",
     "hidden": "%",
     "softmax_time": "ms",
+    "product_time": "ms",
     "forward_mean": "µs",
     "waves": "",
     "bwd_ratio": "",
@@ -101,7 +102,7 @@ def _unknown_clusters(
 
 def _nothing_rated(run: RunContext) -> bool:
     """True where no operation can have a roofline, which the report says once for all of them."""
-    return run.platform is None or "no_shapes" in run.quality
+    return run.platform is None or not run.shapes
 
 
 def _needed(rule: str) -> float:
@@ -214,11 +215,8 @@ def _heaviest(subject: Subject, rule: Rule) -> Facts:
     facts: Facts = {
         "op": Fact(value=op.name, label="heaviest operation", source=file, key=f"{place}.name"),
         "args": Fact(value=op.view.args, label="its inputs", source=file, key=f"{place}.args"),
-        "mean": Fact(
-            value=op.mean_us, label="kernel time of a call", unit="µs", source=_TABLE,
-            key=f"row={op.view.row},column=Kernel Time (µs)_mean",
-        ),
-    }  # fmt: skip
+        "mean": span(op.mean_us, "kernel time of a call", _TABLE, f"row={op.view.row},column=Kernel Time (µs)_mean"),
+    }
     if op.kernels:
         facts["kernel"] = Fact(value=plain(op.kernels[0].name, _KERNEL_LIMIT), label="its longest kernel")
     for name, text in (("library", op.library), ("precision", op.precision), ("platform", subject.run.platform)):
@@ -231,10 +229,8 @@ def _roofline(subject: Subject, file: str) -> Facts:
     op, best = subject.op, subject.best
     facts: Facts = {}
     if op.roof_us is not None:
-        facts["floor"] = Fact(
-            value=op.roof_us, label="least time of a call", unit="µs", source=_TABLE,
-            key=f"row={op.view.row},column=Roofline Time (µs)_first",
-        )  # fmt: skip
+        key = f"row={op.view.row},column=Roofline Time (µs)_first"
+        facts["floor"] = span(op.roof_us, "least time of a call", _TABLE, key)
     if op.view.flops_per_byte is not None:
         key = f"operations[row={op.view.row}].efficiency.flops_per_byte"
         facts["intensity"] = Fact(

@@ -210,7 +210,7 @@ def _why_none(assignment: Assignment) -> str:
     if not assignment.ops:
         return "no operations"
     if all(op.efficiency is None for op in assignment.ops):
-        if "no_shapes" in assignment.run.quality:
+        if not assignment.run.shapes:
             return "no input shapes were recorded, so no efficiency is known"
         if assignment.run.platform is None:
             return "the GPU's peak rates are not known, so no efficiency is known"

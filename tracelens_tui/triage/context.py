@@ -72,6 +72,7 @@ def run_context(file: ContextFile, metrics: Mapping[str, CategoryMetrics]) -> Ru
         gated=file.gated,
         quality=frozenset(file.quality),
         others=others,
+        shapes=any(op.input_dims for one in metrics.values() for op in one.operations),
     )
 
 

@@ -90,6 +90,7 @@ class RunContext:
     sm_count: int | None = None
     training: bool = False
     with_stack: bool = False
+    shapes: bool = True  # inputs were recorded for some operation
     gated: bool = False  # a defect of the data: warn first, low confidence
     quality: frozenset[str] = frozenset()  # quality codes of the trace
     others: tuple[OtherOp, ...] = ()  # all operations of the run

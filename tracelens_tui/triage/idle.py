@@ -1,5 +1,6 @@
 """The idle time of the device: how much, why, and which functions kept the host."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from tracelens_tui.triage.origins import NAME_LIMIT, is_user_frame
 from tracelens_tui.triage.plan import IDLE_PERCENT
 
 SHORT_NS = 10_000
+
+_FRAMEWORK_FRAME = re.compile(r"(^|/)torch/(nn|functional|_tensor|_ops|_jit|utils/_|overrides|amp|autograd|_refs)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,38 +157,40 @@ def _largest(part: pl.DataFrame, column: str) -> tuple[str | None, int]:
 
 
 def _responsible(analysis: Analysis, events: pl.Series) -> list[str | None]:
-    """For each host event the nearest function of a Python file around it, else the outermost host event."""
-    names, tree = analysis.trace.names, analysis.tree
-    of_event = analysis.trace.events["name"].to_numpy()
-    frames = _user_frames(analysis)
+    """For each host event the nearest function around it that is not the framework's, else the outermost op."""
+    ranks, tree = _ranks(analysis), analysis.tree
     here = events.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)
-    last = here.copy()
-    open_ = (here >= 0) & ~_at(frames, here)
-    while open_.any():  # one level up at a time, all gaps at once
-        here[open_] = tree.parent[here[open_]]
-        last = np.where(here >= 0, here, last)
-        open_ &= here >= 0
-        open_ &= ~_at(frames, here)
-    found = np.where(here >= 0, here, last)
-    codes = np.where(found >= 0, of_event[np.maximum(found, 0)], 0)
-    texts = names.gather(codes.astype(np.int64)).to_list()
-    return [text if event >= 0 else None for text, event in zip(texts, found.tolist(), strict=True)]
+    best, rank = here.copy(), np.where(here >= 0, ranks[np.maximum(here, 0)], 0)
+    while (open_ := (here >= 0) & (rank < _OWN)).any():  # one level up at a time, all gaps at once
+        here = np.where(open_, tree.parent[np.maximum(here, 0)], -1)
+        found = np.where(here >= 0, ranks[np.maximum(here, 0)], 0)
+        better = (found > rank) | ((found == rank) & (found == _OP))
+        best, rank = np.where(better, here, best), np.maximum(found, rank)
+    codes = analysis.trace.events["name"].to_numpy()[np.maximum(best, 0)]
+    names = analysis.trace.names.gather(codes).to_list()
+    return [name if event >= 0 else None for name, event in zip(names, best.tolist(), strict=True)]
 
 
-def _at(flags: NDArray[np.bool_], events: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The flag of each event, False for -1."""
-    return flags[np.maximum(events, 0)] & (events >= 0)
+_OP, _FRAMEWORK, _OWN = 1, 2, 3
+"""What an event tells of who is responsible: an op, a function of the framework, any other function."""
 
 
-def _user_frames(analysis: Analysis) -> NDArray[np.bool_]:
-    """Which events are functions of a Python file that do more than pass calls on."""
-    events = analysis.trace.events
-    python = (events["kind"] == Kind.PYTHON_FUNCTION).to_numpy()
-    code = events["name"].to_numpy()
+def _ranks(analysis: Analysis) -> NDArray[np.int8]:
+    """The rank of each event; 0 for what says nothing."""
+    kind, code = (analysis.trace.events[name].to_numpy() for name in ("kind", "name"))
+    out = np.where(kind == Kind.CPU_OP, _OP, 0).astype(np.int8)
+    python = kind == Kind.PYTHON_FUNCTION
     used = np.unique(code[python])
-    good = np.zeros(len(analysis.trace.names) + 1, np.bool_)
-    good[used] = [is_user_frame(name) for name in analysis.trace.names.gather(used).to_list()]
-    return python & good[code]
+    of_name = np.zeros(len(analysis.trace.names) + 1, np.int8)
+    of_name[used] = [_frame_rank(name) for name in analysis.trace.names.gather(used).to_list()]
+    out[python] = of_name[code[python]]
+    return out
+
+
+def _frame_rank(name: str) -> int:
+    if not is_user_frame(name):
+        return 0
+    return _FRAMEWORK if _FRAMEWORK_FRAME.search(name) else _OWN
 
 
 def _names(analysis: Analysis, events: pl.Series) -> pl.Series:

@@ -9,7 +9,7 @@ from tracelens_tui.triage.advice import IdleRule, IdleWhen, references
 from tracelens_tui.triage.facts import RunContext
 from tracelens_tui.triage.idle import CauseFacts, LaunchFacts
 from tracelens_tui.triage.impact import MIN_MID, impact_of
-from tracelens_tui.triage.pack import CategoryPack, Cluster, Fact, Facts, Match
+from tracelens_tui.triage.pack import CategoryPack, Cluster, Fact, Facts, Match, span
 
 CATEGORY = "cpu_idle"
 _FILE = metrics_file(CATEGORY)
@@ -24,6 +24,7 @@ def idle_pack(
 ) -> CategoryPack:
     """Return the pack: a cluster for each cause whose idle time can win a card, by impact."""
     clusters: list[Cluster] = []
+    kernel_us = None if launches.kernel_ns is None else launches.kernel_ns / 1e3
     for index, (cause, estimate) in enumerate(zip(causes, metrics.impact_estimates, strict=True)):
         if estimate.impact_score < MIN_MID:
             continue
@@ -36,17 +37,21 @@ def idle_pack(
                 impact=impact_of(estimate.impact_score_high, low=low),
                 rows=[],
                 facts=facts,
-                matches=[_match(cause, facts, run, rules)],
+                matches=[_match(cause, facts, run, rules, kernel_us)],
             )
         )
     return CategoryPack(category=CATEGORY, clusters=clusters)
 
 
-def _match(cause: CauseFacts, facts: Facts, run: RunContext, rules: Sequence[IdleRule]) -> Match:
+def _match(
+    cause: CauseFacts, facts: Facts, run: RunContext, rules: Sequence[IdleRule], kernel_us: float | None
+) -> Match:
     """The first rule that applies and whose title and observation can be told; the last applies to everything."""
     for rule in rules:
         told = {*facts, *rule.constants}
-        if _applies(rule.when, cause, facts, run) and told.issuperset(references([rule.title, rule.observation])):
+        if _applies(rule.when, cause, facts, run, kernel_us) and told.issuperset(
+            references([rule.title, rule.observation])
+        ):
             break
     else:
         raise ValueError(f"no idle rule applies to the cause {cause.cause}")
@@ -63,7 +68,7 @@ def _match(cause: CauseFacts, facts: Facts, run: RunContext, rules: Sequence[Idl
     )
 
 
-def _applies(when: IdleWhen, cause: CauseFacts, facts: Facts, run: RunContext) -> bool:
+def _applies(when: IdleWhen, cause: CauseFacts, facts: Facts, run: RunContext, kernel_us: float | None) -> bool:
     return (
         when.vendor in (None, run.vendor)
         and (not when.cause or cause.cause in when.cause)
@@ -71,7 +76,7 @@ def _applies(when: IdleWhen, cause: CauseFacts, facts: Facts, run: RunContext) -
         and _found(when.call, cause.call)
         and when.host_recorded in (None, "no_host" not in run.quality)
         and (when.busy is None or when.busy.holds(_number(facts, "busy")))
-        and (when.kernel_time_us is None or when.kernel_time_us.holds(_number(facts, "kernel_time")))
+        and (when.kernel_time_us is None or when.kernel_time_us.holds(kernel_us))
     )
 
 
@@ -92,8 +97,8 @@ def _facts(index: int, cause: CauseFacts, metrics: CpuIdleMetrics, launches: Lau
         "idle": _cell(cause.idle_ns / 1e6, "idle time in steps", "ms", f"{place}.time_ms", digits=2),
         "share": _cell(metrics.causes[index].percent_of_total, "share of the window", "%", f"{place}.percent_of_total"),
         "gaps": _cell(cause.gaps, "gaps", "", f"{place}.count"),
-        "mean": Fact(value=cause.idle_ns / cause.gaps / 1e3, label="mean gap", unit="µs"),
-        "longest": Fact(value=cause.longest_ns / 1e6, label="longest gap", unit="ms", digits=2),
+        "mean": span(cause.idle_ns / cause.gaps / 1e3, "mean gap"),
+        "longest": span(cause.longest_ns / 1e3, "longest gap"),
         "busy": Fact(value=busy, label="busy time of the window", unit="%"),
     }
     if cause.function is not None:
@@ -112,7 +117,7 @@ def _launch_facts(launches: LaunchFacts) -> Facts:
         ("delay", launches.delay_ns, "median time from launch to start"),
         ("kernel_time", launches.kernel_ns, "median kernel duration"),
     )
-    facts: Facts = {name: Fact(value=ns / 1e3, label=label, unit="µs") for name, ns, label in medians if ns is not None}
+    facts: Facts = {name: span(ns / 1e3, label) for name, ns, label in medians if ns is not None}
     if launches.launches:
         facts["launches"] = Fact(value=launches.launches, label="launches")
     return facts

@@ -1,11 +1,13 @@
 """Which rule applies to an operation: the first of its agent whose condition holds."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tracelens_tui.triage.advice import Rule, When
+import numpy as np
+
+from tracelens_tui.triage.advice import When
 from tracelens_tui.triage.facts import OpFacts, RunContext
 from tracelens_tui.triage.traits import Facts, traits_of
 
@@ -25,21 +27,32 @@ class Subject:
 
 def subjects(ops: Sequence[OpFacts], run: RunContext) -> list[Subject]:
     """Return the operations of a category with their traits and their best siblings."""
-    return [Subject(op, run, traits_of(op, run), best_sibling(op, ops)) for op in ops]
+    best = best_siblings(ops)
+    return [Subject(op, run, traits_of(op, run), best.get(op.view.row)) for op in ops]
 
 
-def best_sibling(op: OpFacts, ops: Sequence[OpFacts]) -> OpFacts | None:
-    """Return the most efficient op of the same library, precision, bound and similar size, if it beats ``op``."""
-    own = op.efficiency
-    if own is None:
-        return None
-    rated = [other for other in ops if other is not op and _similar(op, other) and _rate(other) > own]
-    return max(rated, key=_rate, default=None)
+def best_siblings(ops: Sequence[OpFacts]) -> dict[int, OpFacts]:
+    """Return for each row the most efficient op of the same library, precision, bound and similar size that beats it.
+
+    Size is the least time of a call; an efficiency above the roof cannot be believed and counts for nothing.
+    """
+    groups: dict[tuple[str | None, ...], list[OpFacts]] = {}
+    for op in ops:
+        if op.roof_us and op.efficiency:
+            groups.setdefault((op.library, op.precision, op.view.bound), []).append(op)
+    return {row: best for group in groups.values() for row, best in _best_in(group)}
 
 
-def rule_for(subject: Subject, rules: Sequence[Rule]) -> Rule | None:
-    """Return the first rule that applies."""
-    return next((rule for rule in rules if applies(rule.when, subject)), None)
+def _best_in(group: list[OpFacts]) -> Iterator[tuple[int, OpFacts]]:
+    group = sorted(group, key=lambda op: (op.roof_us or 0.0, op.view.row))
+    size = np.array([op.roof_us for op in group])
+    rate = np.array([_rate(op) for op in group])
+    low = np.searchsorted(size, size / SIBLING_SIZE, "left")
+    high = np.searchsorted(size, size * SIBLING_SIZE, "right")
+    for op, first, last in zip(group, low.tolist(), high.tolist(), strict=True):
+        place = first + int(rate[first:last].argmax())
+        if rate[place] > (op.efficiency or 0.0):
+            yield op.view.row, group[place]
 
 
 def applies(when: When, subject: Subject) -> bool:
@@ -50,16 +63,6 @@ def applies(when: When, subject: Subject) -> bool:
 def _rate(op: OpFacts) -> float:
     """The efficiency as far as it can be believed: above the roof counts for nothing."""
     return op.efficiency if op.efficiency is not None and op.efficiency <= 1 else 0.0
-
-
-def _similar(op: OpFacts, other: OpFacts) -> bool:
-    same = (other.library, other.precision, other.view.bound) == (op.library, op.precision, op.view.bound)
-    return same and 1 / SIBLING_SIZE <= _work(other) / max(_work(op), 1e-12) <= SIBLING_SIZE
-
-
-def _work(op: OpFacts) -> float:
-    """The least time of a call, which measures its size."""
-    return op.roof_us or 0.0
 
 
 def _run(when: When, subject: Subject) -> bool:
@@ -112,10 +115,10 @@ def _sizes(when: When, subject: Subject) -> bool:
 
 
 def _contrast(when: When, subject: Subject) -> bool:
-    if when.sibling is None:
-        return True
     own, best = subject.op.efficiency, subject.best
-    return when.sibling.holds(_rate(best) / own if best is not None and own else None)
+    ratio = _rate(best) / own if best is not None and own else None
+    percent = 100 * _rate(best) if best is not None else None
+    return (when.sibling is None or when.sibling.holds(ratio)) and (when.best is None or when.best.holds(percent))
 
 
 def _traits(when: When, subject: Subject) -> bool:

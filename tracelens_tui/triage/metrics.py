@@ -1,6 +1,7 @@
 """From the op rows of a category to its metrics file: operations, their impact, and the clusters of findings."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -42,6 +43,8 @@ _DTYPES = {
     "c10::Float8_e5m2": "fp8",
     "c10::Float8_e5m2fnuz": "fp8",
 }
+HOST_COPY = "host_copy"
+_HOST_COPY = re.compile(r"HtoD|DtoH|HostToDevice|DeviceToHost|Host -> Device|Device -> Host", re.IGNORECASE)
 _SCALARS = {"Scalar", "", "ScalarList"}
 
 
@@ -82,7 +85,8 @@ def category_metrics(
 def clusters_of(category: str, operations: Sequence[OperationMetrics], window_ms: float) -> list[CategoryFinding]:
     """Return the clusters by bound, library and efficiency band, most mid impact first, small ones included.
 
-    An operation without a roofline, or above it, is in none: nothing can be said of what it could win.
+    An operation without a roofline, or above it, is in none: nothing can be said of what it could win.  Nor is a copy
+    between host and device, which the device's memory roof does not limit.
     """
     groups: dict[tuple[str, str, Band], list[ImpactEstimate]] = {}
     for op in operations:
@@ -132,7 +136,7 @@ def _estimate(category: str, op: OperationMetrics, window_ms: float) -> ImpactEs
     percent = op.efficiency.efficiency_percent
     exposed = op.time_ms if op.exposed_ms is None else op.exposed_ms
     high = gap_percent(exposed, None if percent is None else percent / 100, window_ms)
-    if high is None:
+    if high is None or op.classification.get(HOST_COPY):
         return None
     impact = impact_of(high)
     return ImpactEstimate(
@@ -186,6 +190,7 @@ def _operation(
         dims=_shapes(args.dims),
         dtype=row["precision"],
         exposed_ms=row["exposed_ns"] / NS_PER_MS,
+        classification={HOST_COPY: True} if any(map(_HOST_COPY.search, kernels)) else {},
     )
 
 

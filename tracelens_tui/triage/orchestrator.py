@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -22,9 +22,9 @@ from tracelens_tui.run import control
 from tracelens_tui.run import events as ev
 from tracelens_tui.run.journal import JournalWriter
 from tracelens_tui.run.lock import RunLock
-from tracelens_tui.run.store import RUN, RunDir
+from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, RunDir
 from tracelens_tui.triage.failures import Cancelled, TriageError
-from tracelens_tui.triage.places import check_run_dir, check_trace, run_dir_of
+from tracelens_tui.triage.places import check_run_dir, check_trace, run_dir_of, run_info
 from tracelens_tui.triage.request import TriageOutcome, TriageRequest
 from tracelens_tui.triage.session import Listener, Session
 from tracelens_tui.triage.stages import run_stages
@@ -47,18 +47,25 @@ def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> T
     check_trace(request.trace)
     run_dir = run_dir_of(request).absolute()
     check_run_dir(run_dir, request)
-    with _made(run_dir, keep=request.resume), RunLock(run_dir / "run.lock") as lock:
-        run = RunDir(run_dir)
-        if not request.resume:
-            run.prepare()
-        control.clear(run)
-        run_id = run.info.run_id if run.exists(RUN) else uuid.uuid4().hex
-        with (
-            JournalWriter(run.journal) as journal,
-            Session(run, run_id, journal, lock, listener) as session,
-            _terminable(),
-        ):
-            return _supervised(session, request)
+    with _made(run_dir), RunLock(run_dir / LOCK) as lock:
+        check_run_dir(run_dir, request)  # another process may have come first
+        with _taken_back(run_dir):
+            return _locked(RunDir(run_dir), lock, request, listener)
+
+
+def _locked(run: RunDir, lock: RunLock, request: TriageRequest, listener: Listener | None) -> TriageOutcome:
+    """Run the triage in a directory that is ours."""
+    if run.exists(RUN):
+        known = run.info
+        run.check_resumable(run_info(request, run.path, known.run_id, known.platform, known.platform_note))
+    for folder in FOLDERS:
+        (run.path / folder).mkdir(exist_ok=True)
+    for left in run.path.rglob(".*.tmp"):  # of a writer that was killed
+        left.unlink(missing_ok=True)
+    control.clear(run)
+    run_id = run.info.run_id if run.exists(RUN) else uuid.uuid4().hex
+    with JournalWriter(run.journal) as journal, Session(run, run_id, journal, lock, listener) as session, _terminable():
+        return _supervised(session, request)
 
 
 def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
@@ -79,9 +86,9 @@ def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
         session.emit(ev.RunFailed(reason=reason))
         return TriageOutcome(run_dir, "failed", NO_REPORT, reason)
     except UserError as error:
-        session.emit(ev.RunFailed(reason=str(error)))
         if not session.run.exists(RUN):
             raise  # the trace or an option was bad: nothing was made of it
+        session.emit(ev.RunFailed(reason=str(error)))
         return TriageOutcome(run_dir, "failed", NO_REPORT, str(error))
     except BaseException as error:
         session.emit(ev.RunFailed(reason=f"internal error: {type(error).__name__}: {error}"))
@@ -104,34 +111,34 @@ def _begin(session: Session, request: TriageRequest) -> ev.RunStarted:
 
 
 @contextmanager
-def _made(path: Path, *, keep: bool) -> Iterator[None]:
-    """Make the directory; on bad input take away again what was made, its parents included."""
+def _made(path: Path) -> Iterator[None]:
+    """Make the directory; on bad input remove the folders that were not there before, as far as they are empty."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"{path}: the run directory cannot be made: {error.strerror}; choose another --run-dir"
-        ) from error
+        raise UserError(f"{path}: cannot be made ({error.strerror}); choose another --run-dir") from error
     try:
         yield
     except UserError:
-        if not keep and not (path / RUN).exists():
-            _clear(path, missing)
+        with suppress(OSError):  # something lies in it
+            for folder in missing:
+                folder.rmdir()
         raise
 
 
-def _clear(path: Path, missing: list[Path]) -> None:
-    """Remove a run that never began: its files, then the folders that were not there before, while they are empty."""
-    for entry in path.iterdir():
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
-    for folder in missing:
-        if any(folder.iterdir()):
-            return
-        folder.rmdir()
+@contextmanager
+def _taken_back(path: Path) -> Iterator[None]:
+    """On bad input remove what a run that never got anywhere has written; the lock is ours."""
+    fresh = not (path / JOURNAL).exists()
+    try:
+        yield
+    except UserError:
+        if fresh and not (path / RUN).exists():
+            for folder in FOLDERS:
+                shutil.rmtree(path / folder, ignore_errors=True)
+            (path / JOURNAL).unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -25,6 +25,8 @@ class Fact(Schema):
 
 Facts = dict[str, Fact]
 
+MS_FROM_US = 1000
+
 
 class Match(Schema):
     """Operations of a cluster that one rule applies to."""
@@ -62,6 +64,14 @@ class EvidenceFile(Schema):
     schema_version: int = SCHEMA_VERSION
     agent: str
     categories: dict[str, CategoryPack]
+
+
+def span(us: float, label: str, source: str | None = None, key: str | None = None) -> Fact:
+    """Return a duration given in µs, in ms from a millisecond on; ``key`` is the place of the value in µs."""
+    if us < MS_FROM_US:
+        return Fact(value=us, label=label, unit="µs", source=source, key=key)
+    scaled = None if key is None else f"{key},scale=0.001"
+    return Fact(value=us / 1e3, label=label, unit="ms", digits=2, source=source, key=scaled)
 
 
 def evidence_file(agent: str) -> str:

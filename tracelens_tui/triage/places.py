@@ -12,7 +12,7 @@ from tracelens_tui import __version__, resources
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import fingerprint
 from tracelens_tui.run.manifest import RunInfo, TraceRef
-from tracelens_tui.run.store import JOURNAL, LOCK, RUN, default_run_dir
+from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, default_run_dir
 from tracelens_tui.triage.request import TriageRequest
 
 PROGRAM = "tracelens-tui"
@@ -39,20 +39,34 @@ def check_trace(path: Path) -> None:
 
 
 def check_run_dir(path: Path, request: TriageRequest) -> None:
-    """Raise UserError where the place cannot take this run: something lies there, or there is nothing to resume."""
+    """Raise UserError where something lies in the place that is not this run, or is it without having been asked for.
+
+    Resuming where nothing was left yet starts from the beginning: a run may be killed before it has written anything.
+    """
     if path.exists() and not path.is_dir():
         raise UserError(f"{path}: is a file; choose another --run-dir")
-    present = {entry.name for entry in path.iterdir() if not entry.name.startswith(LOCK)} if path.is_dir() else set()
-    started = present & {RUN, JOURNAL}
-    if request.resume and not started:
-        raise UserError(f"{path}: there is no run to resume; leave --resume out")
-    if not request.resume and started:
+    present = _content(path)
+    if not present:
+        return
+    if not present & {RUN, JOURNAL}:
+        raise UserError(f"{path} is not empty ({min(present)}): choose another --run-dir")
+    if not request.resume:
         raise UserError(
             f"{path} holds a run already: continue it with `tracelens-tui triage {request.trace} --run-dir {path}"
             " --resume`, or choose another --run-dir"
         )
-    if not request.resume and present:
-        raise UserError(f"{path} is not empty ({min(present)}): choose another --run-dir")
+
+
+def _content(path: Path) -> set[str]:
+    """The names in a directory, without locks and without the empty folders of a run that was hardly begun."""
+    if not path.is_dir():
+        return set()
+    found = (entry for entry in path.iterdir() if not entry.name.startswith(LOCK))
+    return {entry.name for entry in found if not (entry.name in FOLDERS and entry.is_dir() and _is_empty(entry))}
+
+
+def _is_empty(folder: Path) -> bool:
+    return next(folder.iterdir(), None) is None
 
 
 def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str | None, note: str) -> RunInfo:

@@ -54,15 +54,12 @@ def run_stages(session: Session, request: TriageRequest) -> None:
 def _load_and_prepare(session: Session, request: TriageRequest) -> CategoryManifest:
     """Load the trace and write what the rest reads, unless that was finished before."""
     run = session.run
-    if request.resume and run.exists(RUN):
-        info = run.info
-        run.check_resumable(run_info(request, run.path, info.run_id, info.platform, info.platform_note))
-        if _prepared(run):
-            for stage in ("load", "prepare"):
-                with session.stage(stage, reused=True):
-                    pass
-            remember(run)
-            return run.read_json(MANIFEST, CategoryManifest)
+    if run.exists(RUN) and _prepared(run):
+        for stage in ("load", "prepare"):
+            with session.stage(stage, reused=True):
+                pass
+        remember(run)
+        return run.read_json(MANIFEST, CategoryManifest)
     with session.stage("load"):
         analysis, split = _load(session, request)
     with session.stage("prepare"):

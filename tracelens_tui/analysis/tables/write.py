@@ -9,6 +9,7 @@ import polars as pl
 
 from tracelens_tui.atomic import replacing
 from tracelens_tui.errors import UserError
+from tracelens_tui.text import clip
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -81,7 +82,7 @@ def _write_sheet(book: "Workbook", name: str, frame: pl.DataFrame) -> None:
     for number, row in enumerate(frame.iter_rows(), 1):
         for column, value in enumerate(row):
             if isinstance(value, str):
-                sheet.write_string(number, column, value[:_CELL_CHARACTERS])
+                sheet.write_string(number, column, clip(value, _CELL_CHARACTERS))
             elif isinstance(value, bool):
                 sheet.write_boolean(number, column, value)
             elif value is not None and value == value and abs(value) != float("inf"):

@@ -15,7 +15,7 @@ _CAUSES = {
     "host": "while the host ran other code",
     "unknown": "without a visible cause",
 }
-_STACKS = "Python stacks were recorded, which slows the host down, so this idle time is an upper bound."
+_STACKS = "Python stacks were recorded, which slows the host down, so this is an upper bound."
 _ROWS = (
     ("Idle in steps", "all.idle", True),
     ("Share of the window", "all.share", True),
@@ -57,7 +57,6 @@ def analyse(assignment: Assignment) -> FindingsFile:
 def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mapping[str, IdleRule]) -> Finding:
     match = cluster.matches[0]
     told = Told(rules[match.rule], match, frozenset({*match.facts, *match.constants}))
-    stacks = [_STACKS] if assignment.run.with_stack else []
     evidence = _evidence(assignment, index, cluster, told)
     finding = Finding(
         id=cluster.id,
@@ -69,24 +68,26 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
         confidence=_confidence(assignment, told.rule),
         impact=cluster.impact,
         metrics=_metrics(evidence),
-        insight=_insight(cluster, told),
+        insight=_insight(cluster, told, stacks=assignment.run.with_stack),
         action=" ".join(told.sentences(told.rule.action)),
         identification=(
             f"Gaps between the device's work inside steps, {_CAUSES.get(cluster.band or '', 'of one cause')};"
             " the device is idle for [[all.total]] of the window, [[all.in_steps]] of it in steps."
         ),
-        reasoning=" ".join([*told.sentences(told.rule.reasoning), *stacks]),
+        reasoning=" ".join(told.sentences(told.rule.reasoning)),
         resolution=" ".join(told.sentences(told.rule.resolution)),
         evidence=evidence,
-        caveats=[*stacks, *told.sentences(told.rule.wrong_when)],
+        caveats=told.sentences(told.rule.wrong_when),
     )
     return cited(finding)
 
 
-def _insight(cluster: Cluster, told: Told) -> str:
+def _insight(cluster: Cluster, told: Told, *, stacks: bool) -> str:
     cause = _CAUSES.get(cluster.band or "", "for one cause")
     observation = told.sentences([told.rule.observation])[0]
-    return f"The device is idle for [[all.idle]] ([[all.share]] of the window) {cause}: {observation}."
+    function = ", [[all.function_share]] of it under [[all.function]]" if "function" in cluster.facts else ""
+    text = f"The device is idle for [[all.idle]] ([[all.share]] of the window) {cause}{function}: {observation}."
+    return f"{text} {_STACKS}" if stacks else text
 
 
 def _confidence(assignment: Assignment, rule: RuleText) -> Confidence:
