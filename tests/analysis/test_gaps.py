@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.trace.making import call, event, frame, kernel, mark, op, opened
+from tests.trace.making import call, event, finished, frame, kernel, mark, op, opened
 from tracelens_tui.analysis.gaps import idle_gaps
 from tracelens_tui.analysis.model import GAPS_SCHEMA
 from tracelens_tui.ingest.load import load_trace
-from tracelens_tui.trace.finish import finished
 from tracelens_tui.trace.intervals import total
 from tracelens_tui.trace.types import GPU_KINDS
 

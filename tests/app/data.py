@@ -1,8 +1,9 @@
-"""A small hand-made trace, its analysis and a run: every number below is written down, none is computed by the product."""
+"""A small hand-made trace, its analysis and a run: every number is written down, none comes from the product."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -141,62 +142,50 @@ def make_trace(events: Sequence[Ev] = EVENTS, quality: DataQuality = QUALITY) ->
 
 def make_tree(events: Sequence[Ev] = EVENTS) -> EventTree:
     """The tree of the parents written down in the events, by recursion (an oracle of its own)."""
-    children: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {-1: []}
     for index, event in enumerate(events):
         children.setdefault(event.parent, []).append(index)
     for siblings in children.values():
         siblings.sort(key=lambda i: (events[i].start, -events[i].dur, i))
     n = len(events)
     order: list[int] = []
-    depth, size, gpu_ns, gpu_count = [0] * n, [1] * n, [0] * n, [0] * n
-    first, following = [-1] * n, [-1] * n
+    depth, size = [0] * n, [1] * n
+    gpu_count = [int(event.role != Role.NONE) for event in events]
+    gpu_ns = [round(event.dur * 1000) * count for event, count in zip(events, gpu_count, strict=True)]
 
     def walk(index: int, level: int) -> None:
         order.append(index)
         depth[index] = level
-        if events[index].role != Role.NONE:
-            gpu_ns[index], gpu_count[index] = round(events[index].dur * 1000), 1
-        below = children.get(index, [])
-        if below:
-            first[index] = below[0]
-        for one, two in zip(below, below[1:], strict=False):
-            following[one] = two
-        for child in below:
+        for child in children.get(index, []):
             walk(child, level + 1)
-            size[index] += size[child]
-            gpu_ns[index] += gpu_ns[child]
-            gpu_count[index] += gpu_count[child]
+            for sums in (size, gpu_ns, gpu_count):
+                sums[index] += sums[child]
 
-    roots = children.get(-1, [])
-    for one, two in zip(roots, roots[1:], strict=False):
-        following[one] = two
-    for root in roots:
+    for root in children[-1]:
         walk(root, 0)
-    position = [0] * n
-    for place, index in enumerate(order):
-        position[index] = place
-    launch = [e.parent if e.on_gpu else -1 for e in events]
-    op = [_op_above(events, index) if e.on_gpu or e.kind == Kind.RUNTIME else -1 for index, e in enumerate(events)]
-
-    def ints(values: Sequence[int]) -> NDArray[np.int32]:
-        return np.array(values, np.int32)
-
+    following = dict(pair for siblings in children.values() for pair in pairwise(siblings))
     return EventTree(
         parent=ints([event.parent for event in events]),
-        first_child=ints(first),
-        next_sibling=ints(following),
+        first_child=ints([children.get(index, [-1])[0] for index in range(n)]),
+        next_sibling=ints([following.get(index, -1) for index in range(n)]),
         order=ints(order),
-        position=ints(position),
+        position=ints([order.index(index) for index in range(n)]),
         size=ints(size),
         depth=ints(depth),
-        launch=ints(launch),
-        op=ints(op),
+        launch=ints([event.parent if event.on_gpu else -1 for event in events]),
+        op=ints([_op_above(events, index) for index in range(n)]),
         gpu_ns=np.array(gpu_ns, np.int64),
         gpu_count=ints(gpu_count),
     )
 
 
+def ints(values: Sequence[int]) -> NDArray[np.int32]:
+    return np.array(values, np.int32)
+
+
 def _op_above(events: Sequence[Ev], index: int) -> int:
+    if not events[index].on_gpu and events[index].kind != Kind.RUNTIME:
+        return -1
     above = events[index].parent
     while above >= 0 and events[above].kind != Kind.CPU_OP:
         above = events[above].parent
@@ -308,7 +297,7 @@ def make_analysis(**changes: object) -> Analysis:
     return replace(analysis, **changes)  # type: ignore[arg-type]
 
 
-# The run ---------------------------------------------------------------------------------------------------------------
+# The run
 
 
 def finding(number: int, title: str, tier: str, category: str, mid: float | None, **other: object) -> Finding:
@@ -340,20 +329,32 @@ ADDMM = Operation(
     percent_of_window=39.47, efficiency_percent=48.57, bound="compute",
 )  # fmt: skip
 FINDINGS = (
-    finding(1, "GEMM runs at half of its roof", "compute", "gemm", 17.8, operations=[ADDMM], library="Tensile", bound="compute"),
+    finding(
+        1, "GEMM runs at half of its roof", "compute", "gemm", 17.8,
+        operations=[ADDMM], library="Tensile", bound="compute",
+    ),
     finding(
         1, "The GPU idles between kernels", "system", "cpu_idle", 12.0, agent="cpu-idle", confidence="medium",
         metrics=[Metric(metric="Idle share", value="[[share]]", flagged=True)],
     ),
-    finding(1, f"Elementwise {HOSTILE} is unfused", "fusion", "kernel_fusion", 3.4, agent="kernel-fusion", confidence="low"),
+    finding(
+        1, f"Elementwise {HOSTILE} is unfused", "fusion", "kernel_fusion", 3.4,
+        agent="kernel-fusion", confidence="low",
+    ),
 )  # fmt: skip
 AGENTS = (
-    AgentState("gemm", "gemm", "compute", "finished", "share of GPU time ≥ 1 %", 60.0, seconds=0.4, findings=1, done=1, total=1),
+    AgentState(
+        "gemm", "gemm", "compute", "finished", "share of GPU time ≥ 1 %", 60.0, seconds=0.4, findings=1, done=1, total=1
+    ),
     AgentState("norm", "norm_fwd", "compute", "skipped", "no op of this category", 0.0),
-    AgentState("cpu-idle", "cpu_idle", "system", "running", "idle share ≥ 10 %", 34.2, started=NOW - timedelta(seconds=41),
-               done=2, total=5, text="looking at 2 gaps"),
-    AgentState("multi-kernel", "multi_kernel", "system", "failed", "copies or collectives", 21.1, seconds=3.0,
-               reason="the metrics file is damaged"),
+    AgentState(
+        "cpu-idle", "cpu_idle", "system", "running", "idle share ≥ 10 %", 34.2,
+        started=NOW - timedelta(seconds=41), done=2, total=5, text="looking at 2 gaps",
+    ),
+    AgentState(
+        "multi-kernel", "multi_kernel", "system", "failed", "copies or collectives", 21.1,
+        seconds=3.0, reason="the metrics file is damaged",
+    ),
     AgentState("kernel-fusion", "kernel_fusion", "fusion", "planned", "2 candidates", 2.0, unit=""),
 )  # fmt: skip
 LIVE = RunState(

@@ -1,5 +1,6 @@
 """The hand-made run, with and without its report."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,16 @@ def run(tmp_path: Path) -> RunDir:
     return make_run(tmp_path / "run")
 
 
-@pytest.fixture
-def reported(run: RunDir) -> RunDir:
-    """The run with its report."""
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with its report, made once: drawing the chart takes a while."""
+    run = make_run(tmp_path_factory.mktemp("original") / "run")
     write_report(run)
-    return run
+    return run.path
+
+
+@pytest.fixture
+def reported(original: Path, tmp_path: Path) -> RunDir:
+    """The run with its report, a copy for one test."""
+    shutil.copytree(original, tmp_path / "run")
+    return RunDir(tmp_path / "run")

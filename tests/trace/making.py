@@ -1,10 +1,13 @@
 """Small traces for the tests of the trace package, written as the events of a Kineto file; times in µs."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from tracelens_tui.ingest.objects import trace_from_objects
-from tracelens_tui.trace.finish import finished
+from tracelens_tui.trace.build import build_tree
+from tracelens_tui.trace.quality import finished_quality
+from tracelens_tui.trace.repair import repaired
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import QualityItem, Trace
 
@@ -73,6 +76,13 @@ def arrow(number: int, ts: Number, *, finish: bool, pid: int, tid: int) -> Event
 def read(*events: Event) -> Trace:
     """The trace as it is read, before repairs."""
     return trace_from_objects(events)
+
+
+def finished(raw: Trace) -> tuple[Trace, EventTree]:
+    """The trace as everything else sees it, and its tree."""
+    trace = repaired(raw)
+    tree = build_tree(trace)
+    return replace(trace, quality=finished_quality(trace, tree)), tree
 
 
 def opened(*events: Event) -> tuple[Trace, EventTree]:

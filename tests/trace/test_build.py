@@ -14,6 +14,7 @@ from tests.trace.making import (
     Event,
     call,
     event,
+    finished,
     frame,
     ids,
     item,
@@ -28,7 +29,6 @@ from tests.trace.making import (
 )
 from tracelens_tui.ingest.load import load_trace
 from tracelens_tui.trace.build import build_tree
-from tracelens_tui.trace.finish import finished
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import GPU_KINDS, Trace
 

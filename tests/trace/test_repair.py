@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trace.making import call, item, kernel, mark, only, op, read
+from tests.trace.making import call, finished, item, kernel, mark, only, op, read
 from tracelens_tui.ingest.load import load_trace
-from tracelens_tui.trace.finish import finished
 from tracelens_tui.trace.repair import LONGEST_NS, repaired
 from tracelens_tui.trace.types import GPU_KINDS, Trace
 

@@ -75,7 +75,7 @@ class RunScreen(Screen[None]):
             self.post_message(RunFailed(str(error)))
             return
         self.post_message(RunStarted(started.run_dir))
-        while started.alive():
+        while started.alive():  # noqa: ASYNC110 - a process sets no event
             await asyncio.sleep(LOOK_S)
         fault = await in_thread(started.fault)
         if fault is not None:

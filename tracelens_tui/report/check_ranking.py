@@ -56,7 +56,7 @@ def _same_finding(rank: RankedFinding, finding: Finding) -> Iterator[str]:
     for name, (stated, found) in pairs.items():
         if stated != found:
             yield f"{PRIORITY}: {name} of {rank.id} is {stated!r}, the finding has {found!r}"
-    if finding.tier == "compute" and rank.member_count != len(finding.operations):
+    if rank.member_count != len(finding.operations):
         yield f"{PRIORITY}: member_count of {rank.id} is {rank.member_count}, the finding has {len(finding.operations)}"
     if finding.impact.mid is not None and finding.impact.mid < MIN_MID:
         yield f"{PRIORITY}: {rank.id} has a mid of {finding.impact.mid:g}, below {MIN_MID}"

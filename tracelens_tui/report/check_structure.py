@@ -35,6 +35,7 @@ LABELS = ("Identification", "Data", "Reasoning for Slowdown", "Resolution", "Imp
 SENTINEL = "not quantifiable from trace data"
 
 _P_HEADING = re.compile(r"(🔴|🟡|🟢) P(\d+): (\S.*)")
+_LABEL = re.compile(r"\*\*([^*]+):\*\*")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?|null")
 _ATTRIBUTES = {"p_item": ("low", "mid", "high"), "detail_estimate": ("low", "high"), "top_ops": ()}
 
@@ -200,8 +201,8 @@ def _detail_problems(document: Document, block: Block, tier: str, number: int) -
     wanted = (f"<!-- reasoning-candidate tier={tier} rank={number} -->", f'<a id="{anchor_of(tier, number)}"></a>')
     if before != wanted:
         yield f"the detail block is not preceded by {wanted[0]} and {wanted[1]}"
-    starts = [i for label in LABELS for i, line in enumerate(block.lines) if line.startswith(f"**{label}:**")]
-    if len(starts) != len(LABELS) or starts != sorted(starts):
+    labels = [match[1] for line in block.lines if (match := _LABEL.match(line)) and match[1] in LABELS]
+    if labels != list(LABELS):
         yield f"the detail block has not the labels {LABELS} in this order"
     headers = [table.header for table in block.tables]
     if headers != [DATA[tier]] or not block.tables[0].rows:

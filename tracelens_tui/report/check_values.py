@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tracelens_tui.report import summary
 from tracelens_tui.report.cards import Card, card_of
+from tracelens_tui.report.check_equal import same_text
 from tracelens_tui.report.check_structure import INSIGHTS, SECTIONS, TIERS, WARNINGS
 from tracelens_tui.report.document import Block, Document
 from tracelens_tui.report.inputs import Inputs
@@ -17,7 +18,7 @@ def value_problems(document: Document, inputs: Inputs) -> list[str]:
     """Return where the report says other than its sources, one line each.  The report's form must be right."""
     title = document.headings[0].text
     return [
-        *_text("the title", title, report_title(inputs)),
+        *same_text("the title", title, report_title(inputs)),
         *_summary(document, inputs),
         *_warnings(document, inputs),
         *_top_operations(document, inputs),
@@ -33,7 +34,7 @@ def _summary(document: Document, inputs: Inputs) -> Iterator[str]:
     if block is None:
         return
     text = next((line for line in block.lines if line), "")
-    yield from _text("the executive summary", text, summary.paragraph(inputs))
+    yield from same_text("the executive summary", text, summary.paragraph(inputs))
     yield from _rows("executive summary", block.tables[0].rows, summary.metric_rows(inputs))
 
 
@@ -79,30 +80,30 @@ def _tier(document: Document, inputs: Inputs, tier: Tier) -> Iterator[str]:
 
 
 def _card(card: Card, block: Block) -> Iterator[str]:
-    yield from _text("heading", block.heading.text, f"{card.icon} P{card.number}: {card.heading}")
+    yield from same_text("heading", block.heading.text, f"{card.icon} P{card.number}: {card.heading}")
     for label, wanted in (
         ("Insight", card.insight),
         ("Action", card.action),
         ("Impact", card.impact),
         ("Confidence", card.confidence),
     ):
-        yield from _text(label, block.labelled(label) or "", wanted)
+        yield from same_text(label, block.labelled(label) or "", wanted)
     found = next(marker for marker in block.markers if marker.name == "impact-begin").attributes
     wanted = {"low": str(card.low), "mid": str(card.mid), "high": str(card.high)}
     if card.tier == "compute":
         wanted["category"] = str(card.category)
     for name, value in wanted.items():
-        yield from _text(f"marker {name}", found.get(name, ""), value)
+        yield from same_text(f"marker {name}", found.get(name, ""), value)
 
 
 def _detail(card: Card, block: Block) -> Iterator[str]:
-    yield from _text("detail heading", block.heading.text, f"{card.icon} P{card.number}: {card.title}")
+    yield from same_text("detail heading", block.heading.text, f"{card.icon} P{card.number}: {card.title}")
     for label, wanted in (
         ("Identification", card.identification),
         ("Reasoning for Slowdown", card.reasoning),
         ("Resolution", card.resolution),
     ):
-        yield from _text(label, block.labelled(label) or "", wanted)
+        yield from same_text(label, block.labelled(label) or "", wanted)
     rows: Rows = {"compute": card.operations, "fusion": card.kernels, "system": card.metrics}[str(card.tier)]
     yield from _rows("data", block.tables[0].rows, rows)
     estimate = [marker.attributes for marker in block.markers if marker.name == "impact-begin"]
@@ -111,7 +112,7 @@ def _detail(card: Card, block: Block) -> Iterator[str]:
         yield "the estimate's marker does not fit the finding's impact"
         return
     for name, wanted in ends:
-        yield from _text(f"estimate {name}", estimate[0].get(name, ""), wanted)
+        yield from same_text(f"estimate {name}", estimate[0].get(name, ""), wanted)
     for line in (f"- Low end impact_score: {card.low_end}", f"- High end impact_score: {card.high_end}"):
         if card.quantified and line not in block.lines:
             yield f"the line {line!r} is missing"
@@ -126,14 +127,8 @@ def _appendix(document: Document, inputs: Inputs) -> Iterator[str]:
     yield from _rows("Hardware Reference", hardware.tables[0].rows, hardware_rows(inputs))
 
 
-def _text(what: str, found: str, wanted: str) -> Iterator[str]:
-    if found != wanted:
-        yield f"{what} is {found!r}, its sources give {str(wanted)!r}"
-
-
 def _rows(what: str, found: Rows, wanted: Rows) -> Iterator[str]:
     if len(found) != len(wanted):
         yield f"{what}: {len(found)} rows, its sources give {len(wanted)}"
     for number, (row, source) in enumerate(zip(found, wanted, strict=False), 1):
-        if tuple(row) != tuple(source):
-            yield f"{what}, row {number}: {tuple(row)}, its sources give {tuple(map(str, source))}"
+        yield from same_text(f"{what}, row {number}", " | ".join(row), " | ".join(source))

@@ -136,7 +136,7 @@ def _reach(ranked: tuple[Ranked, ...]) -> str:
     if not mid:
         return ""
     return (
-        f", which together can win {score(low)} to {share(high)} of the window (middle estimate {share(mid)}, "
+        f", which {'together ' * (len(ranked) > 1)}can win {score(low)} to {share(high)} of the window (middle estimate {share(mid)}, "
         "no time counted twice)"
     )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tracelens_tui import __version__
 from tracelens_tui.errors import UserError
+from tracelens_tui.report.check_equal import same_text
 from tracelens_tui.report.check_sources import source_problems
 from tracelens_tui.report.check_structure import structure_problems
 from tracelens_tui.report.check_values import value_problems
@@ -14,6 +15,7 @@ from tracelens_tui.run.manifest import AnalysisJson
 from tracelens_tui.run.store import CHART, REPORT, REPORT_JSON, RunDir
 
 PROGRAM = "tracelens-tui"
+_SHOWN_LINES = 20
 
 
 def validate_run(path: Path) -> list[str]:
@@ -63,13 +65,13 @@ def _report_problems(text: str, inputs: Inputs, run: RunDir, *, same_program: bo
 def _differences(text: str, wanted: str) -> list[str]:
     found, expected = text.split("\n"), wanted.split("\n")
     lines = [
-        f"line {number} is {line!r}, its sources give {other!r}"
+        problem
         for number, (line, other) in enumerate(zip(found, expected, strict=False), 1)
-        if line != other
+        for problem in same_text(f"line {number}", line, other)
     ]
     if not lines and len(found) != len(expected):
         return [f"has {len(found)} lines, its sources give {len(expected)}"]
-    return lines[:20]
+    return lines[:_SHOWN_LINES]
 
 
 def _machine_problems(run: RunDir, inputs: Inputs) -> list[str]:

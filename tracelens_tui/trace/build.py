@@ -144,17 +144,18 @@ def _order(n: int, forest: _Forest, rest: Int64) -> Int32:
 
 def _sums(n: int, forest: _Forest, columns: _Columns) -> tuple[Int32, Int64, Int32]:
     """Subtree size, GPU time and GPU events of every event."""
-    by_owner = np.argsort(forest.owner, kind="stable")
-    owner = forest.owner[by_owner]
-    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(columns.dur[forest.gpu[by_owner]])))
-    first = np.arange(len(forest.event))
-    low, high = np.searchsorted(owner, first, "left"), np.searchsorted(owner, first + forest.size, "left")
+    n_host = len(forest.event)
+    count, time = np.zeros(n_host + 1, np.int64), np.zeros(n_host + 1, np.int64)  # of the host positions before
+    np.add.at(count, forest.owner + 1, 1)
+    np.add.at(time, forest.owner + 1, columns.dur[forest.gpu])
+    count, time = np.cumsum(count), np.cumsum(time)
+    first, last = np.arange(n_host), np.arange(n_host) + forest.size
     is_gpu = np.isin(columns.kind, GPU_KINDS)
     gpu_ns, gpu_count = np.where(is_gpu, columns.dur, 0), is_gpu.astype(np.int32)
     size = np.ones(n, np.int32)
-    size[forest.event] = forest.size + (high - low)
-    gpu_ns[forest.event] = sums[high] - sums[low]
-    gpu_count[forest.event] = high - low
+    size[forest.event] = forest.size + count[last] - count[first]
+    gpu_ns[forest.event] = time[last] - time[first]
+    gpu_count[forest.event] = count[last] - count[first]
     return size, gpu_ns, gpu_count
 
 

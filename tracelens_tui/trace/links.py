@@ -167,6 +167,8 @@ def _turn_in_group(key: Int64, time: Int64) -> Int64:
 
 def _keys(call_number: Int64, call_process: Int64, gpu_number: Int64, home: Int64) -> tuple[Int64, Int64]:
     """One key per (process, number), equal on both sides; numbers are made dense first, so that nothing overflows."""
+    if len(np.unique(call_process)) <= 1:
+        return call_number, gpu_number
     dense = np.unique(np.concatenate((call_number, gpu_number)), return_inverse=True)[1].reshape(-1)
     width = len(dense) + 1
     return call_process * width + dense[: len(call_number)], home * width + dense[len(call_number) :]

@@ -57,6 +57,15 @@ IDLE_FACTS = (
 Sentences = list[str]
 
 
+def _pattern(text: str | None) -> str | None:
+    """The text of a regular expression, if it is one."""
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+    return text
+
+
 class Data(BaseModel):
     """Base of the advice files: unknown fields are an error."""
 
@@ -110,9 +119,7 @@ class When(Data):
     @field_validator("op", "kernel", "no_kernel")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        if pattern is not None:
-            re.compile(pattern)
-        return pattern
+        return _pattern(pattern)
 
     @field_validator("traits")
     @classmethod
@@ -137,9 +144,7 @@ class IdleWhen(Data):
     @field_validator("function", "call")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        if pattern is not None:
-            re.compile(pattern)
-        return pattern
+        return _pattern(pattern)
 
 
 class Constant(Data):

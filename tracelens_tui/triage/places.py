@@ -91,7 +91,10 @@ def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str |
 
 def _options(request: TriageRequest) -> dict[str, JsonValue]:
     """What changes the outcome."""
-    arch = hashlib.sha256(request.arch.read_bytes()).hexdigest() if request.arch is not None else None
+    try:
+        arch = hashlib.sha256(request.arch.read_bytes()).hexdigest() if request.arch is not None else None
+    except OSError as error:
+        raise UserError(f"{request.arch}: cannot be read ({error.strerror}); give --arch an existing file") from error
     return {"platform": request.platform, "arch": arch, "device": request.device}
 
 
