@@ -46,7 +46,7 @@ def err(line: str) -> None:
 def progress(*, live: bool, printer: Printer = err) -> Iterator[Listener]:
     """Give a listener for a triage's events: it prints plain lines, or keeps a live table when ``live``."""
     if not live:
-        yield lambda event: _print_line(event, printer)
+        yield _Lines(printer)
         return
     from rich.console import Console
     from rich.live import Live
@@ -67,7 +67,7 @@ def line_of(event: ev.AnyEvent) -> str | None:
     match event:
         case ev.RunStarted():
             how = "resumed" if event.resumed else "started"
-            return f"run {how}: {plain(event.trace)} on {event.platform or 'an unknown platform'}"
+            return f"run {how}: {plain(event.trace)}" + (f" on {event.platform}" if event.platform else "")
         case ev.StageFinished():
             return f"stage {event.stage}: done in {event.seconds:.2f} s" + (" (reused)" if event.reused else "")
         case ev.AgentSkipped():
@@ -89,11 +89,24 @@ def line_of(event: ev.AnyEvent) -> str | None:
             return None
 
 
-def _print_line(event: ev.AnyEvent, printer: Printer) -> None:
-    """Print the event's line, if it has one."""
-    line = line_of(event)
-    if line is not None:
-        printer(line)
+class _Lines:
+    """Prints the line of each event; a run's first line waits for the second, so that an input that cannot be read
+    costs one line in all."""
+
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+        self._held: str | None = None
+
+    def __call__(self, event: ev.AnyEvent) -> None:
+        """Print the event's line, if it has one."""
+        line = line_of(event)
+        if isinstance(event, ev.RunStarted):
+            self._held = line
+        elif line is not None and not isinstance(event, ev.RunFailed):  # the error itself is the command's to print
+            for text in (self._held, line):
+                if text is not None:
+                    self._printer(text)
+            self._held = None
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -245,7 +245,9 @@ async def test_follow_waits_for_a_directory_that_comes_later(tmp_path: Path) -> 
     assert run.exists("run.json")
 
 
-async def test_file_events_wake_it_long_before_the_rescan(run: RunDir) -> None:
+@pytest.mark.parametrize("folder", ["runs", "node_modules"])  # watchfiles leaves out the latter unless told
+async def test_file_events_wake_it_long_before_the_rescan(tmp_path: Path, folder: str) -> None:
+    run = RunDir.create(tmp_path / folder / "run", info())
     write(run, started())
     task = asyncio.create_task(take(run.path, 2, interval=60.0))
     await asyncio.sleep(0.5)

@@ -35,6 +35,7 @@ class Tracing:
         *,
         types: list[str] | None = None,
         strides: list[Any] | None = None,
+        concrete: list[str] | None = None,
         idle_us: float = 0.0,
         host_us: float = 4.0,
         function: str | None = None,
@@ -51,13 +52,13 @@ class Tracing:
         args = {"External id": self.correlation, "Input Dims": dims, "Input type": kinds}
         if strides:
             args["Input Strides"] = strides
+        if concrete:
+            args["Concrete Inputs"] = concrete
         if function is not None:
             begin = start - idle_us if idle_us else start
             self.python(function, begin, start + host_us + 1 - begin)
         self.events.append(self._host("cpu_op", name, start, host_us, args))
-        self.events.append(
-            self._host("cuda_runtime", launch, start + 0.5, 1.0, {"correlation": self.correlation})
-        )
+        self.events.append(self._host("cuda_runtime", launch, start + 0.5, 1.0, {"correlation": self.correlation}))
         self.host_us = start + host_us + 1
         begin = gpu_start if gpu_start is not None else max(self.gpu_us, start + 1.5)
         where = {"device": 0, "stream": stream, "correlation": self.correlation}
@@ -99,8 +100,9 @@ def mixed(path: Path, *, calls: int = 4) -> Path:
     for _ in range(calls):
         trace.op("aten::mm", [[4097, 4097], [4097, 4097]], TENSILE, 400)
         trace.op("aten::add", [[64, 1024, 1024], [64, 1024, 1024], []], STRIDED, 400)
-        attention = [[16, 16, 512, 64]] * 3
-        trace.op("aten::_scaled_dot_product_flash_attention", attention, "attn_fwd", 150)
+        attention = [*[[16, 16, 512, 64]] * 3, [], [], [], []]
+        trace.op("aten::_scaled_dot_product_flash_attention", attention, "attn_fwd", 150,
+                 concrete=["", "", "", "0.", "False", "False", ""])  # fmt: skip
         trace.op("aten::cat", [[[16, 512, 512], [16, 512, 512]], []], "CatArrayBatchedCopy", 50,
                  types=["TensorList", "Scalar"])  # fmt: skip
     return trace.write(path)

@@ -135,8 +135,9 @@ def _reach(ranked: tuple[Ranked, ...]) -> str:
     low, mid, high = (math.fsum(getattr(impact, name) or 0.0 for impact in impacts) for name in ("low", "mid", "high"))
     if not mid:
         return ""
+    together = "together " if len(ranked) > 1 else ""
     return (
-        f", which {'together ' * (len(ranked) > 1)}can win {score(low)} to {share(high)} of the window (middle estimate {share(mid)}, "
+        f", which {together}can win {score(low)} to {share(high)} of the window (middle estimate {share(mid)}, "
         "no time counted twice)"
     )
 

@@ -1,0 +1,86 @@
+"""Idle time: its causes, the functions responsible, and what may be claimed."""
+
+import pytest
+
+from tests.triage.making import TENSILE, Tracing
+from tracelens_tui.run.findings import FindingsFile
+from tracelens_tui.run.manifest import CpuIdleMetrics
+from tracelens_tui.run.store import RunDir
+from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
+
+SQUARE = [[512, 512], [512, 512]]
+
+
+def idle(trace, folder):
+    outcome = run_triage(TriageRequest(trace.write(folder / "t.json"), run_dir=folder / "run", use_cache=False))
+    assert outcome.exit_code == 0, outcome.message
+    run = RunDir(folder / "run")
+    metrics = run.read_json("category_data/cpu_idle_metrics.json", CpuIdleMetrics)
+    path = "system_findings/cpu_idle_findings.json"
+    return metrics, run.read_json(path, FindingsFile).findings if run.exists(path) else []
+
+
+def gappy(*, stacks=False, function=None, gap=90.0, calls=10):
+    """Kernels of 10 µs with gaps between them; the host spends the gap in ``function``."""
+    trace = Tracing(stacks=stacks)
+    trace.op("aten::mm", SQUARE, TENSILE, 10)
+    for _ in range(calls):
+        trace.op("aten::mm", SQUARE, TENSILE, 10, idle_us=gap, function=function)
+    return trace
+
+
+def test_idle_inside_steps_is_the_high_end(tmp_path):
+    metrics, findings = idle(gappy(), tmp_path)
+    window = metrics.gpu_utilization.total_time_ms
+    assert window == pytest.approx(1.01)  # 11 kernels of 10 µs, 10 gaps of 90 µs
+    assert metrics.idle_in_steps_ms == pytest.approx(0.9)
+    assert metrics.gap_count == 10
+    assert metrics.longest_gap_ms == pytest.approx(0.09)
+    high = 100 * 0.9 / 1.01
+    assert sum(one.impact.high or 0 for one in findings) == pytest.approx(high)
+    assert findings[0].impact.low == pytest.approx(0.75 * (findings[0].impact.high or 0))
+    assert findings[0].metrics
+
+
+def test_recorded_stacks_leave_no_low_end_and_are_told(tmp_path):
+    function = "app/model.py(12): prepare_batch"
+    _, [finding] = idle(gappy(stacks=True, function=function), tmp_path)
+    assert finding.impact.low == 0.0
+    assert finding.impact.mid == pytest.approx(0.875 * (finding.impact.high or 0))
+    assert "slows the host down" in finding.insight
+    named = {item.id: item.value for item in finding.evidence}
+    assert named["all.function"] == function
+
+
+def test_framework_frames_are_looked_through(tmp_path):
+    trace = gappy(stacks=True, function="torch/nn/modules/linear.py(124): forward")
+    trace.python("app/train.py(7): step", 900, 5000)
+    _, [finding] = idle(trace, tmp_path)
+    named = {item.id: item.value for item in finding.evidence}
+    assert named["all.function"] == "app/train.py(7): step"
+
+
+def test_a_data_loader_gets_its_own_advice(tmp_path):
+    function = "torch/utils/data/dataloader.py(708): __next__"
+    _, [finding] = idle(gappy(stacks=True, function=function), tmp_path)
+    assert finding.title == "Load the data in the background"
+
+
+def test_a_wait_for_the_device_gets_its_own_advice(tmp_path):
+    trace = Tracing()
+    trace.op("aten::mm", SQUARE, TENSILE, 10)
+    for _ in range(10):
+        wait = trace.gpu_us - 5
+        trace.host("cuda_runtime", "hipStreamSynchronize", wait, 80)
+        trace.host_us = wait
+        trace.op("aten::mm", SQUARE, TENSILE, 10, idle_us=90)
+    metrics, findings = idle(trace, tmp_path)
+    assert metrics.causes[0].cause == "sync"
+    assert findings[0].title == "Remove the host's waits for the device"
+
+
+def test_little_idle_time_is_left_alone(tmp_path):
+    metrics, findings = idle(gappy(gap=1.6), tmp_path)
+    assert metrics.gpu_utilization.idle_time_percent < 15
+    assert findings == []
+    assert not (tmp_path / "run/system_findings/cpu_idle_findings.json").exists()
