@@ -37,7 +37,7 @@ def test_tables_are_aligned_with_numbers_to_the_right():
 
 def test_table_cells_keep_their_text():
     last = shown(sections_of(data.REPORT)[3])[-1]
-    assert last == "aten::addmm  (8944, 1024) bf16, (1024, 2816) bf16  k<a>[/b][red]       0.300"
+    assert last == "aten::addmm  (8944, 1024) bf16, (1024, 2816) bf16  k<a>[/b][red]      0.300"
 
 
 def test_spans():

@@ -227,7 +227,7 @@ async def test_agents_count_their_seconds(running: Running):
     async with running(FakeServices([data.LIVE])) as (bench, pilot):
         await pilot.press("5")
         assert "00:41" in line_with(pilot, "cpu-idle")
-        assert "no op of this category (0.0 %)" in line_with(pilot, "norm norm_fwd")
+        assert "0.0 %: no op of this category" in line_with(pilot, "norm norm_fwd")
         await pilot.press("j", "j", "j")
         await pilot.pause(0.2)
         assert "the metrics file is damaged" in line_with(pilot, "Failed")

@@ -28,6 +28,13 @@ def test_no_host_events_is_told_instead_of_unlinked():
     assert [each.code for each in trace.quality.items] == ["no_host"]
 
 
+def test_a_trace_with_launches_alone_has_no_cpu_side():
+    trace, _ = opened(call(1, 2), kernel(1, 5, 3))
+    (found,) = trace.quality.items
+    assert found.code == "no_host"
+    assert found.message == "The trace holds no CPU side: no ops and no Python functions, only launches."
+
+
 def test_the_unlinked_share_of_gpu_time():
     trace, _ = opened(op("aten::mm", 0, 9, **MM), call(1, 2), kernel(1, 5, 3), kernel(2, 10, 1))
     found = item(trace, "unlinked")

@@ -76,11 +76,11 @@ def elapsed(agent: AgentState, now: datetime) -> float | None:
 
 
 def rule_text(agent: AgentState) -> str:
-    """Return the rule and the number that activated or skipped the agent."""
+    """Return the number and the rule that activated or skipped the agent; the number first, where nothing cuts it."""
     if agent.number is None:
         return plain(agent.rule)
     number = fixed(agent.number, 0 if agent.number.is_integer() and agent.unit != "%" else 1)
-    return plain(f"{agent.rule} ({number} {agent.unit}".rstrip() + ")")
+    return plain(f"{number} {agent.unit}".rstrip() + f": {agent.rule}")
 
 
 def note(agent: AgentState) -> Cell:

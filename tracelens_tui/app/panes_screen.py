@@ -184,7 +184,7 @@ class PanesScreen(RunScreen):
             self.flash("this pane has nothing to search; o opens the report in the pager")
             return
         self.query_one("#keys", Bar).display = False
-        words = pane.source.needle if purpose == "filter" else self._needle
+        words = pane.source.needle if purpose == "filter" else ""
         self.query_one("#prompt", Prompt).ask(purpose, f"{purpose} in {pane.label[2:]}:", words)
 
     def _end_prompt(self) -> None:

@@ -17,6 +17,7 @@ from tracelens_tui.trace.types import (
     LAUNCH_KINDS,
     QUALITY_CODES,
     DataQuality,
+    Kind,
     QualityItem,
     Trace,
 )
@@ -157,18 +158,26 @@ def _kernel_before_launch(trace: Trace, tree: EventTree, gpu: Int64) -> QualityI
 
 def _unattributed(trace: Trace, tree: EventTree, gpu: Int64) -> list[QualityItem | None]:
     dur = trace.events["dur_ns"].to_numpy()
-    if not np.isin(trace.events["kind"].to_numpy(), HOST_KINDS).any():
-        message = "The trace holds no host events."
-        return [QualityItem("no_host", 1, message, "Kernels cannot be attributed to ops or causes of idle time.")]
+    kinds = trace.events["kind"].to_numpy()
+    any_host = bool(np.isin(kinds, HOST_KINDS).any())
+    items = [_no_host(any_host=any_host, any_op=bool(np.isin(kinds, (Kind.CPU_OP, Kind.PYTHON_FUNCTION)).any()))]
     unlinked = gpu[tree.launch[gpu] < 0]
-    if not len(unlinked):
-        return []
+    if not len(unlinked) or not any_host:
+        return items
     share = _share(float(dur[unlinked].sum()), float(dur[gpu].sum()))
     message = (
         f"{_count(len(unlinked), 'GPU event')} of {len(gpu)} ({share:.1%} of GPU time) cannot be linked to a launch."
     )
     effect = "They count in the time split and the kernel tables, but under no op."
-    return [QualityItem("unlinked", len(unlinked), message, effect, share)]
+    return [*items, QualityItem("unlinked", len(unlinked), message, effect, share)]
+
+
+def _no_host(*, any_host: bool, any_op: bool) -> QualityItem | None:
+    """The item for a trace without a CPU side, or with launches as the whole of it."""
+    if any_op:
+        return None
+    message = "The trace holds no CPU side: no ops and no Python functions" + (", only launches." if any_host else ".")
+    return QualityItem("no_host", 1, message, "Kernels cannot be attributed to ops, shapes or the code that runs them.")
 
 
 def _no_shapes(trace: Trace, tree: EventTree, gpu: Int64) -> QualityItem | None:

@@ -115,7 +115,7 @@ def has_stacks(analysis: Analysis) -> bool:
 
 
 def has_host(analysis: Analysis) -> bool:
-    """True where launches or host ops were recorded."""
+    """True where ops or Python functions were recorded, so that the host's part in a gap can be told."""
     return analysis.trace.quality.get("no_host") is None
 
 
