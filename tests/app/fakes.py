@@ -26,6 +26,7 @@ class FakeServices(Services):
             self.queue.put_nowait(state)
         self.made = analysis or data.make_analysis()
         self.calls: list[str] = []
+        self.clock = data.NOW
         self.steps: Sequence[Step] = (Step("start"), Step("parse", 512, 1024), Step("ready", ready=True))
         self.fault: str | None = None
         self.trace_fault: str | None = None
@@ -36,7 +37,7 @@ class FakeServices(Services):
         self.started: Started | None = None
 
     def now(self) -> datetime:
-        return data.NOW
+        return self.clock
 
     async def prepare(self, trace: Path, options: AppOptions, folder: Path) -> AsyncIterator[Step]:  # type: ignore[override]
         self.calls.append(f"prepare {trace}")

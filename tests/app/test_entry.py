@@ -17,6 +17,7 @@ from tracelens_tui.app.preparing import Step
 from tracelens_tui.app.workbench import Workbench
 from tracelens_tui.run.recent import RecentRun
 
+DAY = datetime(2026, 1, 1, tzinfo=timezone.utc)
 MakeApp = Callable[..., TraceLensApp]
 
 
@@ -73,13 +74,9 @@ async def test_a_trace_without_gpu_events_is_a_fault(make_app: MakeApp):
 async def test_without_a_target_recent_runs_are_offered(make_app: MakeApp, tmp_path: Path):
     services = FakeServices([data.DONE])
     (tmp_path / "run.json").touch()
-    services.runs = [
-        RecentRun(
-            path=str(tmp_path), run_id="r1", trace="/t/a[/b].json", time=datetime(2026, 1, 1, tzinfo=timezone.utc)
-        )
-    ]
+    services.runs = [RecentRun(path=str(tmp_path), run_id="r1", trace="/t/[red]a.json", time=DAY)]
     async with make_app(services, None).run_test(size=(120, 24)) as pilot:
-        await until(pilot, lambda: "a[/b].json" in screen_text(pilot))
+        await until(pilot, lambda: "[red]a.json" in screen_text(pilot))
         assert "2026-01-01 00:00" in screen_text(pilot)
         await pilot.press("enter")
         bench = await ready(pilot)

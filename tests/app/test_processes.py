@@ -34,7 +34,7 @@ async def test_progress_lines_become_steps(monkeypatch, tmp_path):
 
 async def test_the_childs_sentence_is_the_error(monkeypatch, tmp_path):
     pretend(monkeypatch, """print('{"error": "x.json: line 3 is cut"}')""")
-    with pytest.raises(UserError, match="^x.json: line 3 is cut$"):
+    with pytest.raises(UserError, match=r"^x\.json: line 3 is cut$"):
         await collect(tmp_path)
 
 
@@ -51,20 +51,19 @@ async def test_leaving_ends_the_child_even_if_it_does_not_listen(monkeypatch, tm
         'print(\'{"stage": "pid", "done": %d, "total": 0}\' % os.getpid(), flush=True)\ntime.sleep(60)'
     )
     pretend(monkeypatch, program)
-    child: list[int] = []
+    child: asyncio.Queue[int] = asyncio.Queue()
 
     async def read() -> None:
         async for step in prepare(tmp_path / "t.json", AppOptions(), tmp_path / "out"):
-            child.append(step.done)
+            await child.put(step.done)
 
     task = asyncio.create_task(read())
-    while not child:
-        await asyncio.sleep(0.01)
+    process = await child.get()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     with pytest.raises(ProcessLookupError):
-        os.kill(child[0], 0)
+        os.kill(process, 0)
 
 
 def test_options_go_to_the_child(tmp_path):
@@ -90,7 +89,7 @@ def started(monkeypatch, tmp_path) -> list[TriageRequest]:
     return requests
 
 
-def lay_run(place: Path, trace: Path, *, status: str = "run_finished", platform: str | None = None) -> None:
+def lay_run(place: Path, trace: Path, *, crashed: bool = False) -> None:
     """Write a small run directory by hand."""
     place.mkdir(parents=True)
     info = {
@@ -99,15 +98,15 @@ def lay_run(place: Path, trace: Path, *, status: str = "run_finished", platform:
         "trace": {"path": str(trace), "relative": "t.json", "fingerprint": starting.fingerprint(trace), "size": 2},
         "platform": None,
         "analyst": "rules",
-        "options": {"platform": platform, "arch": None, "device": None},
+        "options": {"platform": None, "arch": None, "device": None},
     }
     (place / "run.json").write_text(json.dumps(info))
     events = [
         {"seq": 1, "time": "2026-01-01T00:00:00Z", "type": "run_started", "run_id": "r1", "trace": str(trace),
          "platform": None, "analyst": "rules", "host": "h", "pid": 1},
-        {"seq": 2, "time": "2026-01-01T00:00:09Z", "type": status, **({"seconds": 9.0} if "finished" in status else {})},
+        {"seq": 2, "time": "2026-01-01T00:00:09Z", "type": "run_finished", "seconds": 9.0},
     ]  # fmt: skip
-    if status == "crashed":
+    if crashed:
         events.pop()
     (place / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
 
@@ -143,7 +142,7 @@ def test_a_fresh_run_and_other_options_get_the_next_free_directory(started, tmp_
 def test_a_crashed_run_goes_on(started, tmp_path):
     trace = tmp_path / "t.json"
     place = default_run_dir(trace, starting.fingerprint(trace))
-    lay_run(place, trace, status="crashed")
+    lay_run(place, trace, crashed=True)
     starting.start(trace, AppOptions(), fresh=False)
     assert [(one.run_dir, one.resume) for one in started] == [(place, True)]
 

@@ -46,13 +46,8 @@ def test_spans():
 
 def test_lists_and_quotes_hang():
     section = Section("T", 2, ("- one two three four five", "> a quote that is long enough to wrap"))
-    assert shown(section, 20)[2:] == [
-        "• one two three four",
-        "  five",
-        "│ a quote that is",
-        "│ long enough to",
-        "│ wrap",
-    ]
+    quote = ["│ a quote that is", "│ long enough to", "│ wrap"]
+    assert shown(section, 20)[2:] == ["• one two three four", "  five", *quote]
 
 
 def test_escapes_are_gone():

@@ -1,5 +1,6 @@
 """Pictures of the states, 80×24 and 120×40; look at them when they change (``make snapshots``)."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,6 @@ def test_snapshot_loading(snap_compare, make_app):
     async def wait(pilot) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, LoadingScreen))
         await pilot.pause(0.6)
-
-    import asyncio
 
     services.hold = asyncio.Event()
     assert snap_compare(make_app(services), terminal_size=(80, 24), run_before=wait)

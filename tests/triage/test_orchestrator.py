@@ -23,6 +23,11 @@ from tracelens_tui.triage.places import run_dir_of
 from tracelens_tui.triage.rules import RulesAnalyst
 
 
+HOST_ONLY = (
+    b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}'
+)
+
+
 def types_of(run: Path) -> list[str]:
     return [event.type for event in read_events(run / "events.jsonl")]
 
@@ -52,7 +57,8 @@ def test_the_journal_tells_the_whole_run(trace, tmp_path):
         (None, "no such file"),
         (b"", "empty"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
-        (b'{"traceEvents": []}', "no GPU events"),
+        (b'{"traceEvents": []}', "0 events"),
+        (HOST_ONLY, "no GPU events"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(tmp_path, content, words):

@@ -19,8 +19,8 @@ class TraceStep(Message):
     step: "Step"
 
     def can_replace(self, message: Message) -> bool:
-        """Only the last step matters."""
-        return isinstance(message, TraceStep)
+        """Only the last step of a stage matters."""
+        return isinstance(message, TraceStep) and message.step.stage == self.step.stage
 
 
 @dataclass
