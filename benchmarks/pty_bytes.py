@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 KEYS = {"down": b"\x1b[B", "pgdn": b"\x1b[6~", "home": b"\x1b[H", "esc": b"\x1b"}
 ANSWERS = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[?2048$p": b"\x1b[?2048;0$y", b"\x1b[6n": b"\x1b[1;1R"}
+SIZE_S = 0.1
+"""What the process waits until the terminal's size is set."""
 QUIET_S = {"held": 0.08, "rest": 0.4}
 """Shorter and longer than the cursor must rest before the detail follows it."""
 
@@ -73,7 +75,7 @@ def start(target: str, options: argparse.Namespace) -> Terminal:
     arguments = [sys.executable, "-m", "tracelens_tui", target]
     process, descriptor = pty.fork()
     if process == 0:
-        time.sleep(0.1)  # until the size is set
+        time.sleep(SIZE_S)
         os.execve(sys.executable, arguments, env)
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", options.rows, options.cols, 0, 0))
     return Terminal(descriptor, process)
@@ -114,10 +116,10 @@ def main() -> None:
     parser.add_argument("--settle", type=float, default=3.0, help="seconds of quiet before the first key")
     options = parser.parse_args()
     terminal = start(options.target, options)
-    first = terminal.wait_for(b"tracelens-tui", limit=10)
+    first = terminal.wait_for(b"tracelens-tui", limit=10) - SIZE_S
     opened = terminal.read(quiet=options.settle, limit=120)[1]
     print(f"{options.cols}x{options.rows} {options.term}, truecolor {options.truecolor}")
-    print(f"{'first frame':<28}{first - 0.1:>10.2f} s; quiet after {opened:.1f} s")
+    print(f"{'first frame':<28}{first:>10.2f} s; quiet after {opened:.1f} s")
     for name, count, milliseconds in measure(terminal):
         print(f"{name:<28}{count:>10,.0f} B {milliseconds:>8.0f} ms")
     os.kill(terminal.process, signal.SIGKILL)

@@ -379,6 +379,19 @@ async def test_copy_takes_the_row(running: Running):
         assert pilot.app.clipboard.startswith("aten::addmm\t300.00\t39.5")
 
 
+async def test_no_color_draws_in_the_terminals_own(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with running(FakeServices([data.LIVE]), (120, 40)) as (_, pilot):
+        await pilot.press("5")
+        await pilot.pause(0.2)
+        segments = [segment for strip in pilot.app.screen._compositor.render_strips() for segment in strip]
+        styles = [style for _, style, _ in segments if style is not None]
+        assert {color.name for style in styles for color in (style.color, style.bgcolor) if color} <= {"default"}
+        assert any(style.reverse for style in styles)  # the cursor
+        assert any(style.bold for style in styles)
+        assert "! FAILED" in screen_text(pilot)  # a word, not a colour
+
+
 async def test_ascii_mode_draws_no_other_character(running: Running):
     async with running(FakeServices([data.LIVE]), (120, 40), ascii=True) as (_, pilot):
         for key in "123456":

@@ -141,7 +141,6 @@ def op_facts(
         bound=bound,  # pyright: ignore[reportArgumentType]
     )
     return OpFacts(
-        index=row,
         category=category,
         view=view,
         types=types,
@@ -151,13 +150,10 @@ def op_facts(
         exposed_ms=time_ms if exposed_ms is None else exposed_ms,
         mean_us=mean_us,
         roof_us=None if efficiency is None else mean_us * efficiency,
-        flops=None,
         bytes=None if mib is None else mib * 2**20,
-        spec="matrix_bf16",
         precision=precision,
         library=library,
         kernels=tuple(KernelFact(kernel, time_ms) for kernel in kernels),
-        modelled=efficiency is not None,
     )
 
 

@@ -163,6 +163,14 @@ def test_hostile_names_are_data(tmp_path):
     assert validate_run(run) == []
 
 
+def test_a_kernel_name_that_looks_like_a_placeholder_is_a_name(tmp_path):
+    trace = Tracing()
+    for _ in range(3):
+        trace.op("aten::add", [[8192, 8192], [8192, 8192], []], "elementwise_kernel<BF16> {{x}}", 400)
+    [finding] = findings(triaged(trace, tmp_path), "elementwise")
+    assert "[[e-02.kernel]]" in finding.reasoning
+
+
 def test_variance_is_flagged_only_where_it_matters(tmp_path):
     trace = Tracing()
     for number in range(12):

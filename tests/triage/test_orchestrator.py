@@ -22,7 +22,6 @@ from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 from tracelens_tui.triage.places import run_dir_of
 from tracelens_tui.triage.rules import RulesAnalyst
 
-
 HOST_ONLY = (
     b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}'
 )

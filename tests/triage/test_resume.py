@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.triage.making import mixed
+from tracelens_tui.run.events import RunFailed
 from tracelens_tui.run.journal import read_events
 
 REPORTS = ("analysis.md", "analysis.json", "priority_data.json")
@@ -90,5 +91,6 @@ def test_sigterm_ends_the_run_cleanly(undisturbed, tmp_path):
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(timeout=30) == 3
     last = read_events(run / "events.jsonl")[-1]
-    assert (last.type, last.reason) == ("run_failed", "ended by SIGTERM")
+    assert isinstance(last, RunFailed)
+    assert last.reason == "ended by SIGTERM"
     assert not (run / "run.lock").exists()

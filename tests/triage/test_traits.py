@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.triage.making import BF16, STRIDED, TENSILE, context, op_facts
+from tests.triage.making import BF16, TENSILE, context, op_facts
 from tracelens_tui.triage.facts import OtherOp
 from tracelens_tui.triage.traits import TRAITS, shapes_in
 
@@ -168,4 +168,3 @@ def test_every_trait_states_what_it_promises():
 
 def test_shapes_look_into_tensor_lists():
     assert shapes_in((((2, 3), (4,)), (), (5, 6))) == [(2, 3), (4,), (5, 6)]
-    assert STRIDED  # used by other tests of this folder

@@ -1,5 +1,6 @@
 """The application: options, style sheet, and which screen comes when."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,13 +24,25 @@ class TraceLensApp(App[str]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave_app", "quit", show=False, priority=False)]
 
-    def __init__(self, target: Path | None, options: AppOptions, services: Services, folder: Path) -> None:
-        super().__init__(css_path=STYLES / "app.tcss")
+    def __init__(
+        self,
+        target: Path | None,
+        options: AppOptions,
+        services: Services,
+        folder: Path,
+        *,
+        settled: Callable[[], object] = lambda: None,
+    ) -> None:
+        theme = options.theme or DEFAULT_THEME
+        # The framework chooses its NO_COLOR filter here, before it knows the theme; the one for other themes would
+        # draw the terminal's own colours black on black.
+        super().__init__(css_path=STYLES / "app.tcss", ansi_color=True if theme.startswith("ansi") else None)
         self._target, self._folder = target, folder
+        self._settled = settled  # called once everything is loaded that stays
         self._options, self._services = options, services
         self._ascii = options.ascii or not terminal_speaks_utf8()
         self.animation_level = "none"
-        self.theme = options.theme or DEFAULT_THEME
+        self.theme = theme
 
     def get_line_filters(self) -> list[LineFilter]:
         """Return the filters of the framework, and ours."""
@@ -55,6 +68,7 @@ class TraceLensApp(App[str]):
         """Show the workbench: its module is loaded by now, in the thread that opened the trace."""
         from tracelens_tui.app.workbench import Workbench
 
+        self._settled()
         self.switch_screen(
             Workbench(
                 self._services,

@@ -96,6 +96,7 @@ class PanesScreen(RunScreen):
         """Show a pane and give it the keys."""
         self.active = name
         self.arrangement.reading = False
+        self._forget_flash()
         self.arrange_panes()
         pane = self.pane(name)
         pane.focus()
@@ -155,13 +156,17 @@ class PanesScreen(RunScreen):
     def flash(self, text: str) -> None:
         """Say something in the key line for a while."""
         self.query_one("#keys", Bar).show([(f" {text}", "bold")])
-        if self._flash_timer is not None:
-            self._flash_timer.stop()
+        self._forget_flash()
         self._flash_timer = self.set_timer(FLASH_S, self._end_flash)
 
     def _end_flash(self) -> None:
-        self._flash_timer = None
+        self._forget_flash()
         self.show_bars()
+
+    def _forget_flash(self) -> None:
+        if self._flash_timer is not None:
+            self._flash_timer.stop()
+        self._flash_timer = None
 
     def rest(self) -> None:
         """Let the detail follow once the cursor rests."""

@@ -172,6 +172,8 @@ class Rows(Pane):
         for number, width in self.layout_columns() if len(values) > 1 else ():
             text, style = values[number]
             cells += [(fit(text, width, columns[number].align), style), (" ", "")]
+        if state == 2 and columns[-1].align == "bar" and len(values) > 1:  # a reversed bar would be its opposite
+            return self.strip([*((text, "cursor") for text, _ in cells[:-2]), cells[-2]])
         return self.strip(cells, over="cursor" if state == 2 else None)
 
     def status(self) -> str:

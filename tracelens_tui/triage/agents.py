@@ -1,5 +1,6 @@
 """The sub-agents: which skill works on which categories of the manifest."""
 
+import re
 from dataclasses import dataclass
 
 from tracelens_tui.run.findings import Tier
@@ -33,4 +34,4 @@ def agent_of(category: str) -> AgentSpec:
 
 def category_name(display_name: str) -> str:
     """Return the manifest name of a category: ``SDPA_fwd`` -> ``sdpa_fwd``."""
-    return display_name.lower().replace(" ", "_").replace("/", "_") or "other"
+    return re.sub(r"[^a-z0-9_]", "_", display_name.lower()) or "other"

@@ -1,8 +1,6 @@
 """From the files of a run directory to the assignments of its sub-agents, and the packs that go with them."""
 
-import csv
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -55,7 +53,7 @@ def packs(found: Sequence[Assignment]) -> dict[str, EvidenceFile]:
 def op_facts(category: str, metrics: CategoryMetrics, rows: Sequence[Row]) -> tuple[OpFacts, ...]:
     """Return the operations of a category: its metrics with what only the ops table holds."""
     by_row = {int(row["row"]): row for row in rows}
-    return tuple(_op(index, category, one, by_row[one.row]) for index, one in enumerate(metrics.operations))
+    return tuple(_op(category, one, by_row[one.row]) for one in metrics.operations)
 
 
 def operation(metrics: OperationMetrics) -> Operation:
@@ -87,7 +85,7 @@ def operation(metrics: OperationMetrics) -> Operation:
 
 def _compute(run: RunDir, entry: ManifestCategory, metrics: CategoryMetrics, context: RunContext) -> Assignment:
     agent = agent_of(entry.name)
-    ops = op_facts(entry.name, metrics, _table(run.absolute(ops_file(entry.name))))
+    ops = op_facts(entry.name, metrics, read_csv(run.absolute(ops_file(entry.name))))
     pack = compute_pack(entry.name, ops, metrics.category_findings, context, all_rules(agent.id))
     return Assignment(agent=agent, entry=entry, metrics=metrics, idle=None, ops=ops, run=context, pack=pack)
 
@@ -106,19 +104,12 @@ def _system(run: RunDir, entry: ManifestCategory, context: RunContext) -> Assign
     )
 
 
-def _table(path: Path) -> list[dict[str, str]]:
-    csv.field_size_limit(1 << 30)
-    return read_csv(path)
-
-
-def _op(index: int, category: str, metrics: OperationMetrics, row: Row) -> OpFacts:
+def _op(category: str, metrics: OperationMetrics, row: Row) -> OpFacts:
     args = op_args(metrics.name, metrics.input_dims, metrics.input_type, row.get("Input Strides", ""))
     moved = _number(row, "Data Moved (MB)")
-    flops = _number(row, "GFLOPS")
     exposed = metrics.time_ms if metrics.exposed_ms is None else metrics.exposed_ms
     mean = _number(row, "Kernel Time (µs)_mean")
     return OpFacts(
-        index=index,
         category=category,
         view=operation(metrics),
         types=args.types,
@@ -128,14 +119,10 @@ def _op(index: int, category: str, metrics: OperationMetrics, row: Row) -> OpFac
         exposed_ms=exposed,
         mean_us=0.0 if mean is None else mean,
         roof_us=_number(row, "Roofline Time (µs)_first"),
-        flops=None if flops is None else flops * 1e9,
         bytes=None if moved is None else moved * MIB,
-        spec=metrics.efficiency.compute_spec,
         precision=metrics.dtype,
         library=metrics.library,
         kernels=_kernels(row.get("kernel_details_summary", "")),
-        modelled=metrics.has_perf_model,
-        cov=metrics.cov,
     )
 
 

@@ -23,11 +23,10 @@ class KernelFact:
 class OpFacts:
     """One distinct operation, as its category's metrics file has it.
 
-    ``index`` is its place in the file's ``operations``; ``view`` is the row that a finding shows.  Times are
-    milliseconds over all calls, efficiencies ratios, both as in the file.
+    ``view`` is the row that a finding shows.  Times are milliseconds over all calls, efficiencies ratios, both as in
+    the file.
     """
 
-    index: int
     category: str
     view: Operation
     types: tuple[str, ...]
@@ -37,14 +36,10 @@ class OpFacts:
     exposed_ms: float
     mean_us: float  # kernel time of one call
     roof_us: float | None  # least time of one call
-    flops: float | None  # of one call
-    bytes: float | None
-    spec: str | None
+    bytes: float | None  # modelled traffic of one call
     precision: str | None
     library: str | None
     kernels: tuple[KernelFact, ...]
-    modelled: bool
-    cov: float | None = None
 
     @property
     def name(self) -> str:

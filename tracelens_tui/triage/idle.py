@@ -114,11 +114,6 @@ def has_stacks(analysis: Analysis) -> bool:
     return analysis.trace.metadata.with_stack or bool((analysis.trace.events["kind"] == Kind.PYTHON_FUNCTION).any())
 
 
-def has_host(analysis: Analysis) -> bool:
-    """True where ops or Python functions were recorded, so that the host's part in a gap can be told."""
-    return analysis.trace.quality.get("no_host") is None
-
-
 def _estimate(cause: CauseFacts, split: TimeSplit, *, stacks: bool) -> ImpactEstimate:
     impact = impact_of(_percent(cause.idle_ns, split.window), low=0.0 if stacks else None)
     return ImpactEstimate(
