@@ -13,6 +13,8 @@ from tracelens_tui.report.validate import validate_run
 from tracelens_tui.run.findings import FindingsFile, PriorityData
 from tracelens_tui.run.manifest import CategoryManifest, CategoryMetrics
 from tracelens_tui.run.store import RunDir
+from tracelens_tui.triage.advice import When, rules_of
+from tracelens_tui.triage.compute_common import confidence_of
 from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 
 MM = 2 * 4097**3 / 708e12 * 1e6 / 400  # roof over kernel time
@@ -117,7 +119,8 @@ def test_overlapped_time_counts_once(tmp_path):
     metrics = RunDir(run).read_json("category_data/gemm_metrics.json", CategoryMetrics)
     assert metrics.operations[0].time_ms == pytest.approx(0.8)
     assert metrics.operations[0].exposed_ms == pytest.approx(0.0)
-    assert findings(run, "gemm") == []  # nothing of it is exposed
+    assert metrics.category_findings == []  # nothing of it is exposed
+    assert findings(run, "gemm") == []
 
 
 def test_two_rules_in_one_cluster_are_both_told(tmp_path):
@@ -179,6 +182,25 @@ def test_variance_is_flagged_only_where_it_matters(tmp_path):
     run = triaged(trace, tmp_path)
     operations = RunDir(run).read_json("category_data/gemm_metrics.json", CategoryMetrics).operations
     assert [op.high_variance for op in operations] == [True, False]  # the second has under 5 % of the window
+
+
+@pytest.mark.parametrize(
+    ("when", "contrast", "limit", "expected"),
+    [
+        ({}, None, "high", "low"),
+        ({"kernel": "x"}, None, "high", "low"),
+        ({"kernel": "x", "traits": ["misaligned"]}, None, "high", "medium"),
+        ({"op": "x", "params": {"M": {"max": 1}}}, 1.25, "high", "high"),
+        ({"op": "x", "params": {"M": {"max": 1}}}, 1.24, "high", "medium"),
+        ({"op": "x", "traits": ["misaligned"]}, 2.0, "medium", "medium"),
+        ({"op": "x", "traits": ["misaligned"]}, 2.0, "low", "low"),
+    ],
+)
+def test_confidence_counts_name_shape_and_contrast(when, contrast, limit, expected):
+    [rule] = [rule for rule in rules_of("gemm") if rule.id == "G-01"]
+    rule = rule.model_copy(update={"when": When.model_validate(when), "max_confidence": limit})
+    assert confidence_of(rule, contrast, gated=False) == expected
+    assert confidence_of(rule, contrast, gated=True) == "low"
 
 
 def test_doubtful_data_makes_advice_doubtful(tmp_path):

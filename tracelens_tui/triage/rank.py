@@ -78,7 +78,7 @@ def _worth(finding: Finding) -> bool:
 
 
 def _order(finding: Finding) -> tuple[float, float, str, str]:
-    return (-(finding.impact.mid or 0.0), 0.0, finding.title, finding.id)
+    return (-(finding.impact.mid or 0.0), -(finding.impact.low or 0.0), finding.title, finding.id)
 
 
 def _priorities(manifest: CategoryManifest, findings: Sequence[Finding]) -> list[Priority]:
