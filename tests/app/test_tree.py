@@ -1,6 +1,7 @@
 """The event tree in display order, against the recursion in ``data.make_tree`` and sets computed event by event."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,6 +99,21 @@ def test_deep_levels_are_shown_by_their_number():
     source = TreeSource(analysis, tree_data(analysis))
     source.expand_all(0)
     assert source.cells(40)[0][0] == "            40   f.py(39): f"
+
+
+def test_threads_stand_by_the_gpu_time_they_launch():
+    events = [
+        Ev(Kind.CPU_OP, "idle", 0, 9, thread=2),
+        Ev(Kind.CPU_OP, "busy", 5, 9, thread=0),
+        Ev(Kind.RUNTIME, "launch", 6, 1, parent=1, thread=0),
+        Ev(Kind.KERNEL, "k", 8, 4, parent=2, thread=1, stream=7, role=Role.COMPUTE),
+    ]
+    threads = data.frame([*data.THREADS[:2], ("77", "78", "", "", "", False)], data.THREAD_SCHEMA)
+    trace = replace(data.make_trace(events), threads=threads)
+    made = tree_data(data.make_analysis(trace=trace, tree=data.make_tree(events)))
+    assert [group.label for group in made.groups] == ["thread 77 (python3) · python3 pid 77", "thread 78 · pid 77"]
+    assert made.event.tolist() == [-1, 1, 2, 3, -2, 0]
+    assert made.place.tolist() == [5, 1, 2, 3]
 
 
 def random_forest(seed: int, count: int) -> list[Ev]:

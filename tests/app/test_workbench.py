@@ -76,6 +76,18 @@ async def test_the_kernel_view_and_its_way_to_the_tree(running: Running):
         assert (bench.active, table.shows_ops, table.key) == ("kernels", False, 1)
 
 
+async def test_the_cursor_is_always_in_sight(running: Running):
+    async with running(FakeServices([data.DONE]), (80, 14)) as (bench, pilot):
+        tree = bench.query_one(EventTree)
+        await pilot.press("2", "j", "enter")  # relu: below the fold once the tree is unfolded
+        assert tree.key == 5
+        for keys in (["asterisk"], ["end"], ["home"], ["w"], ["pageup"], ["ctrl+d"], ["slash", *"copydev", "enter"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert tree.top <= tree.cursor < tree.top + tree.body_height, keys
+            assert line_with(pilot, "▸").strip("▸ ") or tree.cursor == 0
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (120, 24), (40, 10), (200, 50)])
 async def test_every_pane_can_be_shown_at_every_size(running: Running, size):
     async with running(FakeServices([data.DONE]), size) as (bench, pilot):
@@ -348,6 +360,7 @@ async def test_export_asks_before_it_replaces(running: Running, tmp_path: Path):
 
         await export()
         await until(pilot, target.exists)
+        assert services.calls[-1] == "export report.md overwrite=False"
         await until(pilot, lambda: "written:" in screen_text(pilot))
         target.write_text("mine")
         await export()

@@ -48,7 +48,7 @@ async def prepare(trace: Path, options: AppOptions, folder: Path) -> AsyncIterat
             words = (await child.stderr.read()).decode("utf-8", "replace").strip().splitlines()
             raise UserError(f"{trace}: reading it ended early ({words[-1] if words else 'the process was killed'})")
     finally:
-        pass
+        await _end(child)
 
 
 def _command(trace: Path, options: AppOptions, folder: Path) -> list[str]:
