@@ -192,6 +192,31 @@ async def test_columns_scroll_and_the_name_stands(running: Running):
         assert bench.query_one(KernelTable).skip == 0
 
 
+async def test_panes_side_by_side_show_one_selection(running: Running):
+    state = replace(data.DONE, findings=(data.FINDINGS[1], data.FINDINGS[0]))
+    async with running(FakeServices([state]), (120, 40)) as (bench, pilot):
+        table = bench.query_one(KernelTable)
+        await pilot.press("2", "end", "1")
+        await pilot.pause(0.2)
+        assert table.key == 1  # a finding without operations moves nothing
+        await pilot.press("j")
+        await pilot.pause(0.2)
+        assert table.key == 0
+        assert bench.selection.op == 0
+
+
+async def test_the_mouse_chooses_and_scrolls(running: Running):
+    async with running(FakeServices([data.DONE]), (120, 40)) as (bench, pilot):
+        await pilot.click("#findings", offset=(5, 4))
+        assert bench.query_one(FindingList).key == "kernel_fusion-1"
+        await pilot.click("#time", offset=(5, 3))
+        assert bench.active == "time"
+        await pilot.click("#kernels", offset=(5, 3))
+        assert (bench.active, bench.selection.op) == ("kernels", 1)
+        await pilot.click("#kernels", offset=(5, 3))  # again: choose
+        await until(pilot, lambda: bench.active == "tree")
+
+
 # The run
 
 

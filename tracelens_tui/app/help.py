@@ -43,6 +43,10 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
         ),
     ),
     (
+        "Kernels",
+        (("v", "op rows with their roofline, or the kernels they launch"),),
+    ),
+    (
         "Tree",
         (
             ("space", "fold or unfold"),

@@ -16,6 +16,7 @@ from tracelens_tui.app.in_thread import in_thread
 from tracelens_tui.app.lines import Lines
 from tracelens_tui.app.messages import TraceStep
 from tracelens_tui.app.options import AppOptions
+from tracelens_tui.app.paths import holds_run
 from tracelens_tui.app.preparing import Step
 from tracelens_tui.app.services import Services
 from tracelens_tui.app.steps import amount, stage_word, step_bar
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tracelens_tui.app.view import TraceView
 
 REDRAW_S = 0.25
-RUN_FILES = ("run.json", "events.jsonl", "run.lock")
 
 
 @dataclass
@@ -72,7 +72,7 @@ class LoadingScreen(Screen[None]):
     @work(exclusive=True, group="open")
     async def _open(self) -> None:
         """Find out what the path is; read a trace, hand on a run."""
-        run_dir, self._file_size = await in_thread(lambda: (_is_run_dir(self._target), _size(self._target)))
+        run_dir, self._file_size = await in_thread(lambda: (holds_run(self._target), _size(self._target)))
         try:
             if run_dir:
                 await in_thread(lambda: import_module("tracelens_tui.app.workbench"))
@@ -117,11 +117,6 @@ class LoadingScreen(Screen[None]):
         """Leave: the worker ends, and with it the child."""
         self.workers.cancel_node(self)
         self.app.exit()
-
-
-def _is_run_dir(path: Path) -> bool:
-    """Whether the path is a run directory, young ones included."""
-    return path.is_dir() and any((path / name).exists() for name in RUN_FILES)
 
 
 def _size(path: Path) -> str:

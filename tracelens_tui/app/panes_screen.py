@@ -179,6 +179,11 @@ class PanesScreen(RunScreen):
         paragraphs = describe(self.pane(self.active), self.view)
         form = full if self.arrangement.roomy else brief
         self.query_one("#detail", Lines).set_text(lambda width: form(paragraphs, width))
+        self.show_selection()
+
+    def show_selection(self) -> None:
+        """Let the panes beside the active one show the selection."""
+        raise NotImplementedError
 
     # Search and filter ---------------------------------------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tracelens_tui.app.options import AppOptions
 from tracelens_tui.errors import UserError
@@ -29,26 +31,33 @@ async def prepare(trace: Path, options: AppOptions, folder: Path) -> AsyncIterat
     UserError with the child's own sentence where the trace cannot be used.  Closing the iterator, or cancelling the
     task that waits for it, ends the child.
     """
-    child = await asyncio.create_subprocess_exec(
-        *_command(trace, options, folder),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert child.stdout is not None
-        ready = False
-        async for line in child.stdout:
-            step = _step(line)
-            if step is not None:
-                ready = ready or step.ready
-                yield step
-        if not ready:
-            assert child.stderr is not None
-            words = (await child.stderr.read()).decode("utf-8", "replace").strip().splitlines()
-            raise UserError(f"{trace}: reading it ended early ({words[-1] if words else 'the process was killed'})")
-    finally:
-        await _end(child)
+    with tempfile.TemporaryFile() as errors:  # a pipe that nobody empties would stop a child that warns a lot
+        child = await asyncio.create_subprocess_exec(
+            *_command(trace, options, folder),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+        )
+        try:
+            assert child.stdout is not None
+            ready = False
+            async for line in child.stdout:
+                step = _step(line)
+                if step is not None:
+                    ready = ready or step.ready
+                    yield step
+            if not ready:
+                await child.wait()
+                raise UserError(f"{trace}: reading it ended early ({_last_words(errors)})")
+        finally:
+            await _end(child)
+
+
+def _last_words(errors: IO[bytes]) -> str:
+    """The last line that the child wrote to its standard error."""
+    errors.seek(0)
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "the process was killed"
 
 
 def _command(trace: Path, options: AppOptions, folder: Path) -> list[str]:

@@ -15,8 +15,9 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from tracelens_tui.app.cells import Cell, Column, fit, thousands, widths
+from tracelens_tui.app.cells import thousands, widths
 from tracelens_tui.app.pane import Pane
+from tracelens_tui.app.row_cells import header_cells, row_cells
 from tracelens_tui.app.row_source import RowSource
 
 
@@ -140,18 +141,7 @@ class Rows(Pane):
 
     def header_strip(self, line: int) -> Strip:
         """Return the column titles; the sorted one has an arrow."""
-        cells: list[Cell] = [("‹" if self.skip else " ", "head")]
-        for number, width in self.layout_columns():
-            cells.append((self._column_title(self.source.columns[number], width), "head"))
-        return self.strip(cells)
-
-    def _column_title(self, column: Column, width: int) -> str:
-        """The title of one column and the blank after it; the arrow of a number column stands in that blank."""
-        sorted_by = column.sortable and column.key == self.source.sort_key
-        arrow = ("▾" if self.source.descending else "▴") if sorted_by else ""
-        if column.align == "right":
-            return fit(column.title, width, "right") + (arrow or " ")
-        return fit(column.title + arrow, width) + " "
+        return self.strip(header_cells(self.source, self.layout_columns(), scrolled=self.skip > 0))
 
     def body_strip(self, index: int) -> Strip:
         """Return one row, from the cache if it was drawn before."""
@@ -164,17 +154,12 @@ class Rows(Pane):
 
     def _draw(self, index: int, state: int) -> Strip:
         """Draw one row: a mark and reverse video where the cursor is, the mark alone without focus."""
-        values = self.source.cells(index)
-        columns = self.source.columns
-        cells: list[Cell] = [("▸" if state else " ", "mark" if state else "")]
-        if len(values) == 1:
-            cells.append(values[0])
-        for number, width in self.layout_columns() if len(values) > 1 else ():
-            text, style = values[number]
-            cells += [(fit(text, width, columns[number].align), style), (" ", "")]
-        if state == 2 and columns[-1].align == "bar" and len(values) > 1:  # a reversed bar would be its opposite
+        cells = row_cells(self.source.cells(index), self.source.columns, self.layout_columns(), marked=state > 0)
+        if state < 2:
+            return self.strip(cells)
+        if self.source.columns[-1].align == "bar" and len(cells) > 2:  # a reversed bar would be its opposite
             return self.strip([*((text, "cursor") for text, _ in cells[:-2]), cells[-2]])
-        return self.strip(cells, over="cursor" if state == 2 else None)
+        return self.strip(cells, over="cursor")
 
     def status(self) -> str:
         """Return the filter."""

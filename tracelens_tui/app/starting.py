@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracelens_tui.app.options import AppOptions
+from tracelens_tui.app.paths import holds_run
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import fingerprint
 from tracelens_tui.run.follow import snapshot
-from tracelens_tui.run.store import JOURNAL, LOCK, RUN, RunDir
+from tracelens_tui.run.store import RUN, RunDir
 from tracelens_tui.triage.launch import log_of, start_detached
 from tracelens_tui.triage.places import run_dir_of
 from tracelens_tui.triage.request import TriageRequest
@@ -35,7 +36,7 @@ class Started:
 
     def fault(self) -> str | None:
         """Return why there is no run after the process ended: its last words; None where there is a run."""
-        if _holds_run(self.run_dir) or self.log is None:
+        if holds_run(self.run_dir) or self.log is None:
             return None
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -62,18 +63,13 @@ def start(trace: Path, options: AppOptions, *, fresh: bool) -> Started:
     if fresh or not _fits(place, options):
         place = _next_free(place)
     request = replace(request, run_dir=place)
-    if not _holds_run(place):
+    if not holds_run(place):
         return Started(place, start_detached(request), log_of(request))
     _check_trace(place, trace)
     if snapshot(place).status == "crashed":
         request = replace(request, resume=True)
         return Started(place, start_detached(request), log_of(request))
     return Started(place)
-
-
-def _holds_run(place: Path) -> bool:
-    """Whether a run is in the directory, young ones included."""
-    return any((place / name).exists() for name in (RUN, JOURNAL, LOCK))
 
 
 def _fits(place: Path, options: AppOptions) -> bool:

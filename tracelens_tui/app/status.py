@@ -31,7 +31,7 @@ def trace_cells(trace: Path | None, run: RunState | None, view: TraceView | None
     analysis = view.analysis
     cells.append((f"  {analysis.platform.name if analysis.platform is not None else 'unknown GPU'}", ""))
     if analysis.trace.quality.gated:
-        cells.append(("  ! data: see 4", "bold"))
+        cells.append(("  ! see 4", "bold"))
     if analysis.split is not None:
         cells.append((f"  window {duration(analysis.split.window)}", ""))
     return cells

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from tracelens_tui.app.agent_list import AgentList
+from tracelens_tui.app.drill import ops_of_finding
 from tracelens_tui.app.event_tree import EventTree
 from tracelens_tui.app.finding_list import FindingList
 from tracelens_tui.app.kernel_table import KernelTable
@@ -228,6 +229,15 @@ class Workbench(PanesScreen):
             self._jump(self.navigator.from_time(row, self.selection), category=row.category)
         elif isinstance(pane, AgentList):
             self.action_detail()
+
+    def show_selection(self) -> None:
+        """Put the cursor of the kernels on the chosen finding's first operation, where both panes show."""
+        kernels, finding = self.query_one("#kernels", KernelTable), self.finding_chosen()
+        if self.view is None or finding is None or not kernels.display or not kernels.shows_ops:
+            return
+        rows = ops_of_finding(self.view.analysis, finding)
+        if rows:
+            kernels.move_to_key(rows[0])
 
     def action_to_tree(self) -> None:
         """Go to the tree node of the selection."""

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracelens_tui.ingest.dictionary import Codes, RowDictionary, codes_by_appearance
+from tracelens_tui.ingest.dictionary import Codes, RowDictionary
 from tracelens_tui.ingest.quality import Tally
-from tracelens_tui.ingest.records import FLOW_RECORD, KINDS, LABEL_RECORD, Batch, Schema
+from tracelens_tui.ingest.records import FLOW_RECORD, LABEL_RECORD, Arguments, Batch, Schema, kind_of
 from tracelens_tui.trace.roles import role_codes
 from tracelens_tui.trace.types import (
     ARGS_SCHEMA,
@@ -26,7 +26,10 @@ from tracelens_tui.trace.types import (
     TraceMetadata,
 )
 
-_GPU_ROWS = (*GPU_KINDS, Kind.GPU_ANNOTATION)
+_IS_GPU = np.isin(np.arange(len(Kind)), GPU_KINDS)
+_IS_GPU_ROW = _IS_GPU | (np.arange(len(Kind)) == Kind.GPU_ANNOTATION)
+_NUMBERS = {"correlation": NONE_ID, "external_id": NONE_ID, "sequence": -1, "fwd_thread": -1}
+_NO_DEVICE = pl.DataFrame(schema={**dict.fromkeys(("device", "stream", "bytes"), pl.String), "event": pl.Int64})
 _THREAD_KEY: Schema = {"pid": pl.String, "tid": pl.String, "gpu": pl.String}
 _NO_FLOWS = pl.DataFrame(schema=FLOW_SCHEMA)
 _LAST_NUMBER = r"(\d+)\s*$"
@@ -90,108 +93,128 @@ class Assembler:
         )
 
     def _add_events(self, batch: Batch) -> None:
-        records, args, args_of = self._readable(batch)
-        kinds = self._kinds(records)
-        gpu = np.isin(kinds, GPU_KINDS)
-        numbers = _scattered(args, args_of, records.height)
-        device, stream, size = _device_columns(records, args, args_of, gpu)
-        names = records.select(pl.col("name").fill_null(""))
-        self.tally.counts["unnamed_kernel"] += int((names["name"].to_numpy()[gpu] == "").sum()) if gpu.any() else 0
-        missing = records["dur_ns"].is_null()
+        records, arguments = self._readable(batch)
+        kinds = self._kinds(records, batch.categories)
+        gpu = np.flatnonzero(_IS_GPU[kinds])
+        names = records.select("name")
+        self.tally.counts["unnamed_kernel"] += sum(name == "" for name in names["name"][gpu])
+        args, details = np.zeros(records.height, np.uint32), np.zeros(records.height, np.uint32)
+        for part in arguments:
+            _set_codes(args, self._args, part, ARGS_SCHEMA)
+            _set_codes(details, self._details, part, DETAIL_SCHEMA)
+        missing = records["missing"].to_numpy()
         self._events.append(
             pl.DataFrame(
                 {
-                    "uid": records["uid"] + self.objects,
+                    "uid": records["uid"].to_numpy() + self.objects,
                     "kind": kinds,
                     "role": np.zeros(records.height, np.uint8),
                     "name": self._names.add(names),
-                    "thread": self._thread_codes(records, np.isin(kinds, _GPU_ROWS)),
-                    "device": device,
-                    "stream": stream,
+                    "thread": self._thread_codes(records, _IS_GPU_ROW[kinds]),
+                    **_device_columns(records, arguments, gpu),
                     "start_ns": records["start_ns"],
-                    "dur_ns": records["dur_ns"].fill_null(0),
-                    **numbers,
-                    "args": _sparse_codes(self._args, args.select(*ARGS_SCHEMA), args_of, records.height),
-                    "detail": _sparse_codes(self._details, args.select(*DETAIL_SCHEMA), args_of, records.height),
-                    "bytes": size,
+                    "dur_ns": records["dur_ns"],
+                    **_numbers(arguments, records.height),
+                    "args": args,
+                    "detail": details,
                     "missing": missing,
                 },
             ).select(*EVENT_SCHEMA, "missing")
         )
 
-    def _readable(self, batch: Batch) -> tuple[pl.DataFrame, pl.DataFrame, NDArray[np.int64]]:
-        """The events that have a time, their arguments, and which event each argument row belongs to."""
-        args = batch.args.with_columns(
-            pl.coalesce("external_id", "external_id_2021").alias("external_id"),
-            pl.coalesce("group", "group_2023").alias("group"),
+    def _readable(self, batch: Batch) -> tuple[pl.DataFrame, list[Arguments]]:
+        """The events that have a time, without nulls but for the ids of processes and threads, and their arguments."""
+        records = batch.events.with_columns(
+            pl.col("name").fill_null(""),
+            pl.col("dur_ns").is_null().alias("missing"),
+            pl.col("dur_ns").fill_null(0),
         )
-        readable = batch.events["start_ns"].is_not_null().to_numpy()
-        lost = int((~readable).sum())
+        lost = records["start_ns"].null_count()
         if not lost:
-            return batch.events, args, batch.args_of
+            return records, batch.args
         self.tally.counts["unreadable_event"] += lost
         self.tally.events_lost += lost
+        readable = records["start_ns"].is_not_null().to_numpy()
         position = np.cumsum(readable) - 1
-        kept = readable[batch.args_of]
-        return batch.events.filter(readable), args.filter(kept), position[batch.args_of[kept]]
+        kept = [(part, readable[part.events]) for part in batch.args]
+        args = [Arguments(part.rows.filter(keep), position[part.events[keep]]) for part, keep in kept]
+        return records.filter(readable), args
 
-    def _kinds(self, records: pl.DataFrame) -> NDArray[np.uint8]:
-        codes, first = codes_by_appearance(records["category"].fill_null(""))
-        categories = records["category"].fill_null("")[first].to_list()
-        for category, count in zip(categories, np.bincount(codes).tolist(), strict=True):
-            self._categories[category] += count
-        kinds = np.array([KINDS.get(category.lower(), Kind.OTHER) for category in categories], np.uint8)[codes]
+    def _kinds(self, records: pl.DataFrame, categories: list[str]) -> NDArray[np.uint8]:
+        codes = records["category"].to_numpy()
+        counts = np.bincount(codes, minlength=len(categories))
+        self._categories.update(dict(zip(categories, counts.tolist(), strict=True)))
+        kinds = np.array([kind_of(category) for category in categories], np.uint8)[codes]
         kernels = np.flatnonzero(kinds == Kind.KERNEL)
-        metrics = records["name"][kernels].str.starts_with(_METRIC).fill_null(value=False).to_numpy()
+        metrics = [name.startswith(_METRIC) for name in records["name"][kernels]]
         kinds[kernels[metrics]] = Kind.OTHER
         return kinds
 
     def _thread_codes(self, records: pl.DataFrame, gpu: NDArray[np.bool_]) -> Codes:
         """Codes of the rows' threads.  GPU rows are kept apart: host ids may equal a device and its stream."""
-        key = records.select("pid", "tid").with_columns(gpu=pl.Series(gpu))
-        changed = (
-            key.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series().to_numpy(writable=True)
+        place = pl.col("pid", "tid", "gpu")
+        runs = (
+            records.lazy()
+            .select("pid", "tid", gpu=pl.Series(gpu))
+            .with_row_index("row")
+            .filter((pl.col("row") == 0) | pl.any_horizontal(place.ne_missing(place.shift())))
+            .with_columns(place.cast(pl.String).fill_null(""))
+            .collect()
         )
-        changed[0] = True
-        runs = np.flatnonzero(changed)
-        codes = self._threads.add(
-            key[runs].select(
-                pl.col("pid", "tid").cast(pl.String).fill_null(""), pl.col("gpu").cast(pl.UInt8).cast(pl.String)
-            )
-        )
-        return np.repeat(codes, np.diff(np.append(runs, len(gpu))))
+        codes = self._threads.add(runs.select("pid", "tid", "gpu"))
+        return np.repeat(codes, np.diff(np.append(runs["row"].to_numpy(), len(gpu))))
 
 
-def _scattered(args: pl.DataFrame, args_of: NDArray[np.int64], height: int) -> dict[str, NDArray[np.int64]]:
+def _numbers(arguments: list[Arguments], height: int) -> dict[str, NDArray[np.int64]]:
     """The whole numbers of the arguments, one per event; what stands for "none" where there is none."""
-    columns = {}
-    for name, none in (("correlation", NONE_ID), ("external_id", NONE_ID), ("sequence", -1), ("fwd_thread", -1)):
-        column = np.full(height, none, np.int64)
-        column[args_of] = args[name].fill_null(none).to_numpy()
-        if none == NONE_ID:
-            column[column == -1] = NONE_ID
-        columns[name] = column
+    columns = {name: np.full(height, none) for name, none in _NUMBERS.items()}
+    for part in arguments:
+        rows = _first_given(part.rows, "external_id", "external_id_2021")
+        found = [name for name in columns if name in rows.columns and rows[name].null_count() < rows.height]
+        filled = rows.select(pl.col(name).fill_null(_NUMBERS[name]) for name in found)
+        for name in found:
+            columns[name][part.events] = filled[name].to_numpy()
+    for name in ("correlation", "external_id"):
+        columns[name][columns[name] == -1] = NONE_ID
     return columns
 
 
+def _first_given(rows: pl.DataFrame, name: str, older: str) -> pl.DataFrame:
+    """The rows with ``name`` taken from the older spelling where it is absent."""
+    if older not in rows.columns or rows[older].null_count() == rows.height:
+        return rows
+    return rows.with_columns(pl.coalesce(name, older).alias(name))
+
+
 def _device_columns(
-    records: pl.DataFrame, args: pl.DataFrame, args_of: NDArray[np.int64], gpu: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Device, stream and bytes of GPU events: their arguments first, then the row they lie on; -1 elsewhere."""
-    where = np.flatnonzero(gpu)
-    argument = np.full(records.height, -1)
-    argument[args_of] = np.arange(len(args_of))
-    given = pl.Series(argument[where]).replace(-1, None)
-    rows = records.select("pid", "tid")[where].cast(pl.String).hstack(args.select("device", "stream", "bytes")[given])
-    tid = pl.col("tid").str.extract(_LAST_NUMBER)
-    found = rows.select(
-        pl.coalesce(_whole("device", pl.Int32), _whole("pid", pl.Int32)).fill_null(-1),
-        pl.coalesce(_whole("stream", pl.Int64), tid.cast(pl.Int64, strict=False)).fill_null(-1),
-        _whole("bytes", pl.Int64).fill_null(-1),
+    records: pl.DataFrame, arguments: list[Arguments], gpu: NDArray[np.int64]
+) -> dict[str, NDArray[np.integer]]:
+    """Device, stream and bytes of the events ``gpu``: their arguments first, then the row they lie on; -1 elsewhere."""
+    columns: dict[str, NDArray[np.integer]] = {
+        "device": np.full(records.height, -1, np.int32),
+        "stream": np.full(records.height, -1),
+        "bytes": np.full(records.height, -1),
+    }
+    if not len(gpu):
+        return columns
+    given = [
+        part.rows.select("device", "stream", "bytes", event=part.events) for part in arguments if "device" in part.rows
+    ]
+    tid = pl.col("tid").cast(pl.String).str.extract(_LAST_NUMBER)
+    found = (
+        records.lazy()
+        .select("pid", "tid", event=pl.int_range(records.height, dtype=pl.Int64))
+        .select(pl.all().gather(gpu))
+        .join(pl.concat([_NO_DEVICE, *given]).lazy(), on="event", how="left", maintain_order="left")
+        .select(
+            pl.coalesce(_whole("device", pl.Int32), _whole("pid", pl.Int32)).alias("device").fill_null(-1),
+            pl.coalesce(_whole("stream", pl.Int64), tid.cast(pl.Int64, strict=False)).alias("stream").fill_null(-1),
+            _whole("bytes", pl.Int64).fill_null(-1),
+        )
+        .collect()
     )
-    columns = np.full(records.height, -1, np.int32), np.full(records.height, -1), np.full(records.height, -1)
-    for column, name in zip(columns, ("device", "stream", "bytes"), strict=True):
-        column[where] = found[name].to_numpy()
+    for name, column in columns.items():
+        column[gpu] = found[name].to_numpy()
     return columns
 
 
@@ -199,13 +222,19 @@ def _whole(name: str, dtype: type[pl.DataType]) -> pl.Expr:
     return pl.col(name).cast(dtype, strict=False)
 
 
-def _sparse_codes(dictionary: RowDictionary, rows: pl.DataFrame, rows_of: NDArray[np.int64], height: int) -> Codes:
-    """Codes of the rows that have any of the columns; 0, the empty row, for the others."""
-    codes = np.zeros(height, np.uint32)
-    recorded = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
-    if recorded.any():
-        codes[rows_of[recorded]] = dictionary.add(rows.filter(recorded).select(pl.all().fill_null("")))
-    return codes
+def _set_codes(codes: Codes, dictionary: RowDictionary, part: Arguments, schema: Schema) -> None:
+    """Set the codes of the events that have any of the columns of ``schema``; the others keep 0, the empty row."""
+    rows = _first_given(part.rows, "group", "group_2023")
+    found = [name for name in schema if name in rows.columns and rows[name].null_count() < rows.height]
+    if found:
+        recorded = (
+            rows.lazy()
+            .select(*found, event=part.events)
+            .filter(pl.any_horizontal(pl.col(found).is_not_null()))
+            .with_columns(pl.col(found).fill_null(""))
+            .collect()
+        )
+        codes[recorded["event"].to_numpy()] = dictionary.add(recorded.select(found))
 
 
 def _thread_frame(threads: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -215,7 +244,7 @@ def _thread_frame(threads: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
         _label(labels, "process_name", threads, ["pid"]),
         _label(labels, "process_labels", threads, ["pid"]).alias("process_label"),
         _label(labels, "thread_name", threads, ["pid", "tid"]),
-        (pl.col("gpu") == "1").alias("is_gpu"),
+        (pl.col("gpu") == "true").alias("is_gpu"),
     ).cast(dict(THREAD_SCHEMA.items()))
 
 
@@ -242,7 +271,7 @@ def _missing_durations(events: pl.DataFrame) -> pl.DataFrame:
 
 def _flow_frame(flows: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame:
     """The arrows that may tell a launch: tail on a host row, head on a GPU row; profilers write others too."""
-    rows = threads.select("pid", "tid", (pl.col("gpu") == "1").alias("finish")).with_row_index("thread")
+    rows = threads.select("pid", "tid", (pl.col("gpu") == "true").alias("finish")).with_row_index("thread")
     known = flows.filter(pl.col("id").is_not_null() & pl.col("start_ns").is_not_null())
     known = known.with_columns(pl.col("pid", "tid").fill_null(""))
     joined = known.join(rows, on=["pid", "tid", "finish"], how="inner", maintain_order="left")

@@ -6,6 +6,7 @@ stretch that is no list of events with numbers where numbers belong is refused, 
 """
 
 import io
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,25 +17,30 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracelens_tui.ingest.dictionary import Codes, codes_by_appearance
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
 from tracelens_tui.ingest.numbers import integer
 from tracelens_tui.ingest.objects import text_of
 from tracelens_tui.ingest.records import (
-    ARGS_RECORD,
+    ARGS_KEYS,
+    COLLECTIVE_OP,
     FLOW_CATEGORIES,
     ID_ARGS,
     LABEL_RECORD,
     LABELS,
     TEXT_ARGS,
-    WITHOUT_ARGS,
+    Arguments,
     Batch,
+    args_group,
+    kind_of,
 )
+from tracelens_tui.trace.types import Kind
 
 _TimeReader = Callable[[list[Any]], "tuple[pl.Series, int] | None"]
 
 _ABSENT = msgspec.Raw(b"")
-_ARGS_SCHEMA = {**dict.fromkeys(ID_ARGS, pl.Int64), **dict.fromkeys(TEXT_ARGS, pl.String)}
-_RENAMED = {**ID_ARGS, **TEXT_ARGS}
+_COLUMNS = {**ID_ARGS, **TEXT_ARGS}
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
 
 
@@ -71,13 +77,22 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _RawArgs:
+    """The argument objects of some events, of which the same keys are wanted."""
+
+    group: str  # key of ARGS_KEYS
+    text: bytes  # the objects with a zero byte between them
+    events: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """A stretch whose events are split; :func:`batch_of_parsed` reads the arguments."""
 
     phases: Counter[str]
+    categories: list[str]
     events: pl.DataFrame
-    args: bytes  # argument objects with a zero byte between them
-    args_of: NDArray[np.int64]
+    args: list["_RawArgs"]
     flows: pl.DataFrame
     labels: pl.DataFrame
     rounded: int
@@ -112,9 +127,9 @@ def batch_of_parsed(parsed: Parsed) -> Batch:
     """Return the batch with the arguments read; raises :class:`Refused` where one is not of its usual type."""
     return Batch(
         phases=parsed.phases,
+        categories=parsed.categories,
         events=parsed.events,
-        args=_args_frame(parsed.args, len(parsed.args_of)),
-        args_of=parsed.args_of,
+        args=[Arguments(_args_frame(raw), raw.events) for raw in parsed.args],
         flows=parsed.flows,
         labels=parsed.labels,
         rounded=parsed.rounded,
@@ -155,13 +170,16 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
     arrow_start = read_times([e.ts for e in arrows])
     if start is None or duration is None or arrow_start is None:
         return None
-    args_of = [row for row, e in enumerate(spans) if e.args is not _ABSENT and e.cat not in WITHOUT_ARGS]
+    category = pl.Series([e.cat for e in spans], dtype=pl.String).fill_null("")
+    codes, first = codes_by_appearance(category)
+    categories = category[first].to_list()
     return Parsed(
-        phases=Counter(phase),
+        phases=Counter(event.ph for event in others) + Counter(X=len(spans)),
+        categories=categories,
         events=pl.DataFrame(
             {
-                "uid": [position for position, value in enumerate(phase) if value == "X"],
-                "category": pl.Series([e.cat for e in spans], dtype=pl.String),
+                "uid": (pl.Series(phase, dtype=pl.String) == "X").arg_true().cast(pl.Int64),
+                "category": codes,
                 "name": pl.Series([e.name for e in spans], dtype=pl.String),
                 "pid": _place([e.pid for e in spans]),
                 "tid": _place([e.tid for e in spans]),
@@ -169,8 +187,7 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
                 "dur_ns": duration[0],
             }
         ),
-        args=b"\0".join([spans[row].args for row in args_of]),
-        args_of=np.array(args_of, np.int64),
+        args=_raw_args(spans, codes, [kind_of(name) for name in categories]),
         flows=pl.DataFrame(
             {
                 "id": pl.Series([integer(e.id) for e in arrows], dtype=pl.Int64),
@@ -183,6 +200,23 @@ def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
         labels=_labels(others),
         rounded=start[1] + duration[1] + arrow_start[1],
     )
+
+
+def _raw_args(spans: list[Any], codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
+    """The argument objects by the group of keys that is wanted of them."""
+    rows: dict[str, list[int]] = {group: [] for group, keys in ARGS_KEYS.items() if keys}
+    for group in rows:
+        wanted = np.array([args_group(kind, None) == group for kind in kinds], bool)[codes]
+        rows[group] = [row for row in np.flatnonzero(wanted).tolist() if spans[row].args is not _ABSENT]
+    collectives = {row for row in rows["op"] if spans[row].name == COLLECTIVE_OP}
+    if collectives:
+        rows["op"] = [row for row in rows["op"] if row not in collectives]
+        rows["all"] = sorted({*rows["all"], *collectives})
+    return [
+        _RawArgs(group, b"\0".join([spans[row].args for row in found]), np.array(found, np.int64))
+        for group, found in rows.items()
+        if found
+    ]
 
 
 def _place(values: list[Any]) -> pl.Series:
@@ -205,19 +239,18 @@ def _labels(events: list[Any]) -> pl.DataFrame:
     return pl.DataFrame(texts, schema=LABEL_RECORD)
 
 
-def _args_frame(args: bytes, count: int) -> pl.DataFrame:
-    """One row per argument object."""
-    if not count:
-        return pl.DataFrame(schema=ARGS_RECORD)
-    if b"\\ud" in args or b"\\uD" in args:
+def _args_frame(raw: _RawArgs) -> pl.DataFrame:
+    """The wanted keys of each argument object."""
+    if b"\\u" in raw.text and _SURROGATE.search(raw.text):
         raise Refused  # polars reads half a surrogate pair as a zero byte
+    schema = {key: pl.Int64 if key in ID_ARGS else pl.String for key in ARGS_KEYS[raw.group]}
     try:
-        frame = pl.read_ndjson(io.BytesIO(_one_per_line(args)), schema=_ARGS_SCHEMA)
+        frame = pl.read_ndjson(io.BytesIO(_one_per_line(raw.text)), schema=schema)
     except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
         raise Refused from error
-    if frame.height != count:
+    if frame.height != len(raw.events):
         raise Refused
-    return frame.rename(_RENAMED)
+    return frame.rename({key: _COLUMNS[key] for key in schema})
 
 
 def _one_per_line(args: bytes) -> memoryview:

@@ -26,10 +26,11 @@ class RowDictionary:
         self._size = self._parts[0].height
 
     def add(self, rows: pl.DataFrame) -> Codes:
-        """Return the provisional code of each row."""
+        """Return the provisional code of each row; columns that ``rows`` lacks count as empty."""
         codes, first = codes_by_appearance(_keys(rows))
         codes = codes + np.uint32(self._size)
-        self._parts.append(rows[first])
+        absent = [pl.lit("").alias(name) for name in self._schema if name not in rows.columns]
+        self._parts.append(rows[first].with_columns(absent).select(*self._schema))
         self._size += len(first)
         return codes
 

@@ -17,6 +17,7 @@ from tracelens_tui.ingest.assemble import Assembler
 from tracelens_tui.ingest.metadata import metadata_of
 from tracelens_tui.ingest.numbers import integer, nanoseconds
 from tracelens_tui.ingest.records import (
+    ARGS_KEYS,
     ARGS_RECORD,
     EVENT_RECORD,
     FLOW_CATEGORIES,
@@ -25,8 +26,10 @@ from tracelens_tui.ingest.records import (
     LABEL_RECORD,
     LABELS,
     TEXT_ARGS,
-    WITHOUT_ARGS,
+    Arguments,
     Batch,
+    args_group,
+    kind_of,
 )
 from tracelens_tui.trace.types import Source, Trace
 
@@ -54,9 +57,9 @@ def batch_of(objects: Iterable[Any]) -> Batch:
             collected.take(item)
     return Batch(
         phases=collected.phases,
+        categories=list(collected.categories),
         events=_frame(collected.events, EVENT_RECORD),
-        args=_frame(collected.args, ARGS_RECORD),
-        args_of=np.array(collected.args_of, np.int64),
+        args=[Arguments(_frame(collected.args, ARGS_RECORD), np.array(collected.args_of, np.int64))],
         flows=_frame(collected.flows, FLOW_RECORD),
         labels=_frame(collected.labels, LABEL_RECORD),
         rounded=collected.rounded,
@@ -72,6 +75,7 @@ class _Collected:
 
     def __init__(self) -> None:
         self.phases: Counter[str] = Counter()
+        self.categories: dict[str, int] = {}
         self.events: list[tuple[Any, ...]] = []
         self.args: list[tuple[Any, ...]] = []
         self.args_of: list[int] = []
@@ -94,14 +98,16 @@ class _Collected:
         self._taken += 1
 
     def _take_event(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
-        category = text_of(event.get("cat"))
-        if args and category not in WITHOUT_ARGS:
+        category, name = text_of(event.get("cat")) or "", text_of(event.get("name"))
+        keys = ARGS_KEYS[args_group(kind_of(category), name)]
+        if args and keys:
             self.args_of.append(len(self.events))
-            numbers = (integer(args.get(key)) for key in ID_ARGS)
-            self.args.append((*numbers, *(text_of(args.get(key)) for key in TEXT_ARGS)))
+            numbers = (integer(args.get(key)) if key in keys else None for key in ID_ARGS)
+            self.args.append((*numbers, *(text_of(args.get(key)) if key in keys else None for key in TEXT_ARGS)))
         start, duration = self._time(event.get("ts")), self._time(event.get("dur"))
         place = text_of(event.get("pid")), text_of(event.get("tid"))
-        self.events.append((self._taken, category, text_of(event.get("name")), *place, start, duration))
+        code = self.categories.setdefault(category, len(self.categories))
+        self.events.append((self._taken, code, name, *place, start, duration))
 
     def _take_flow(self, event: Mapping[str, Any], *, finish: bool) -> None:
         if text_of(event.get("cat")) in FLOW_CATEGORIES:

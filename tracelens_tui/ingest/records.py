@@ -13,7 +13,7 @@ Schema = dict[str, type[pl.DataType]]
 
 EVENT_RECORD: Schema = {
     "uid": pl.Int64,  # position among the batch's objects
-    "category": pl.String,
+    "category": pl.UInt32,  # position in Batch.categories
     "name": pl.String,
     "pid": pl.String,  # a reader may give whole numbers instead
     "tid": pl.String,
@@ -84,9 +84,6 @@ LABELS = {"process_name": "name", "process_labels": "labels", "thread_name": "na
 
 FLOW_CATEGORIES = frozenset({"ac2g", "async_cpu_to_gpu", "async_gpu"})
 
-WITHOUT_ARGS = frozenset({"python_function"})
-"""Categories whose arguments are not read: they are most of a trace, and nothing in a Trace needs them."""
-
 KINDS: dict[str, Kind] = {
     "cpu_op": Kind.CPU_OP,
     "operator": Kind.CPU_OP,
@@ -115,14 +112,56 @@ KINDS: dict[str, Kind] = {
 """Category in lower case -> kind; whatever is not here is ``Kind.OTHER``."""
 
 
+_OP_KEYS = ("External id", "external id", "Sequence number", "Fwd thread id")
+_OP_TEXTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs", "kernel_file")
+
+ARGS_KEYS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "op": (*_OP_KEYS, *_OP_TEXTS),
+    "launch": ("correlation", "External id", "external id", "grid", "block"),
+    "all": (*ID_ARGS, *TEXT_ARGS),
+}
+"""Which keys of ``args`` are read of which events, see :func:`args_group`: a key that cannot matter costs time."""
+
+COLLECTIVE_OP = "record_param_comms"
+"""The op that describes a collective; it has all keys."""
+
+_GROUPS = {
+    Kind.PYTHON_FUNCTION: "none",  # most events of a trace, and nothing in a Trace needs what they carry
+    Kind.OVERHEAD: "none",
+    Kind.CPU_OP: "op",
+    Kind.RUNTIME: "launch",
+    Kind.DRIVER: "launch",
+}
+
+
+def kind_of(category: str) -> Kind:
+    """Return the kind of events of a category."""
+    return KINDS.get(category.lower(), Kind.OTHER)
+
+
+def args_group(kind: Kind, name: str | None) -> str:
+    """Return the key of ``ARGS_KEYS`` for an event of that kind and name."""
+    group = _GROUPS.get(kind, "all")
+    return "all" if group == "op" and name == COLLECTIVE_OP else group
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of some events."""
+
+    rows: pl.DataFrame  # columns of ARGS_RECORD; those that were not read are absent
+    events: NDArray[np.int64]  # row of ``rows`` -> row of Batch.events
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The records of one stretch of the event list."""
 
     phases: Counter[str]  # "ph" -> objects; their sum is the number of objects that are events
+    categories: list[str]
     events: pl.DataFrame  # EVENT_RECORD
-    args: pl.DataFrame  # ARGS_RECORD
-    args_of: NDArray[np.int64]  # row of ``args`` -> row of ``events``
+    args: list[Arguments]
     flows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FLOW_RECORD))
     labels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LABEL_RECORD))
     rounded: int = 0  # times that had digits below the nanosecond
