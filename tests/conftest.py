@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 for _name in [name for name in os.environ if name.startswith("TEXTUAL")] + ["NO_COLOR", "COLORTERM"]:
+    if _name == "TEXTUAL_SNAPSHOT_TEMPDIR":  # the snapshot plugin's own, handed to the workers of xdist
+        continue
     os.environ.pop(_name, None)  # a developer's terminal settings must not change what a snapshot looks like
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC")
 

@@ -68,6 +68,9 @@ class FakeServices(Services):
             raise UserError(self.trace_fault)
         return Path("/traces/llama_step.json.gz")
 
+    def options_of(self, run_dir: Path, options: AppOptions) -> AppOptions:
+        return options
+
     def report(self, run_dir: Path) -> str:
         return data.REPORT
 

@@ -12,6 +12,7 @@ import pytest
 from tracelens_tui.app import preparing, starting
 from tracelens_tui.app.options import AppOptions
 from tracelens_tui.app.preparing import Step, prepare
+from tracelens_tui.app.services import Services
 from tracelens_tui.errors import UserError
 from tracelens_tui.run.store import default_run_dir
 from tracelens_tui.triage.request import TriageRequest
@@ -89,7 +90,7 @@ def started(monkeypatch, tmp_path) -> list[TriageRequest]:
     return requests
 
 
-def lay_run(place: Path, trace: Path, *, crashed: bool = False) -> None:
+def lay_run(place: Path, trace: Path, *, crashed: bool = False, options: dict[str, object] | None = None) -> None:
     """Write a small run directory by hand."""
     place.mkdir(parents=True)
     info = {
@@ -98,7 +99,7 @@ def lay_run(place: Path, trace: Path, *, crashed: bool = False) -> None:
         "trace": {"path": str(trace), "relative": "t.json", "fingerprint": starting.fingerprint(trace), "size": 2},
         "platform": None,
         "analyst": "rules",
-        "options": {"platform": None, "arch": None, "device": None},
+        "options": options or {"platform": None, "arch": None, "device": None},
     }
     (place / "run.json").write_text(json.dumps(info))
     events = [
@@ -153,6 +154,15 @@ def test_a_run_of_another_trace_is_refused(started, tmp_path):
     (tmp_path / "other.json").write_text("{ }")
     with pytest.raises(UserError, match="holds a run of another trace"):
         starting.start(tmp_path / "other.json", AppOptions(run_dir=tmp_path / "mine"), fresh=False)
+
+
+def test_a_run_is_shown_with_the_gpu_it_was_made_for(tmp_path):
+    (tmp_path / "t.json").write_text("{}")
+    lay_run(tmp_path / "run", tmp_path / "t.json", options={"platform": "MI325X", "arch": None, "device": 3})
+    services = Services()
+    assert services.options_of(tmp_path / "run", AppOptions()) == AppOptions(platform="MI325X", device=3)
+    own = AppOptions(platform="H100-SXM", device=0)
+    assert services.options_of(tmp_path / "run", own) == own
 
 
 def test_a_missing_trace_is_refused(started, tmp_path):

@@ -24,6 +24,7 @@ async def trace_of_run(
 ) -> tuple[Path, TraceView]:
     """Return the trace of a run and its view; UserError where it is not here or cannot be used."""
     trace = await in_thread(lambda: services.trace_of(run_dir))
+    options = await in_thread(lambda: services.options_of(run_dir, options))
     place = folder / "analysis"
     async for step in services.prepare(trace, options, place):
         tell(step)

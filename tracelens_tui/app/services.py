@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +73,18 @@ class Services:
         from tracelens_tui.run.store import RunDir
 
         return RunDir(run_dir).trace_path()
+
+    def options_of(self, run_dir: Path, options: AppOptions) -> AppOptions:
+        """Return the options with the GPU and device that the run was made with, where the user names no others."""
+        from tracelens_tui.run.store import RunDir
+
+        made = RunDir(run_dir).info.options
+        platform, device = made.get("platform"), made.get("device")
+        if options.platform is None and options.arch is None and isinstance(platform, str):
+            options = replace(options, platform=platform)
+        if options.device is None and isinstance(device, int):
+            options = replace(options, device=device)
+        return options
 
     def report(self, run_dir: Path) -> str:
         """Return the report's Markdown."""

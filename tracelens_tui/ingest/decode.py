@@ -9,7 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracelens_tui.ingest.dictionary import Codes, codes_by_appearance
+from tracelens_tui.ingest.document import Stretch
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
 from tracelens_tui.ingest.numbers import integer
 from tracelens_tui.ingest.objects import text_of
@@ -73,7 +74,7 @@ class _FloatEvent(msgspec.Struct, gc=False):
 
 
 class Refused(Exception):
-    """The stretch is not what the fast decoder reads; the tolerant decoder takes over."""
+    """The text is not what the fast decoder reads; the tolerant decoder takes over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,53 +87,118 @@ class _RawArgs:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """A stretch whose events are split; :func:`batch_of_parsed` reads the arguments."""
+class Split:
+    """Events whose fixed keys are columns while their arguments are text; :func:`batch_of_split` reads those."""
 
+    texts: list[Stretch]  # where all of it came from
     phases: Counter[str]
     categories: list[str]
     events: pl.DataFrame
-    args: list["_RawArgs"]
+    args: list[_RawArgs]
     flows: pl.DataFrame
     labels: pl.DataFrame
     rounded: int
 
 
-class FastDecoder:
-    """Splits stretch after stretch of one file and remembers how its times are written.
+@dataclass(slots=True)
+class _Pile:
+    """The fixed keys of events as they come, stretch after stretch."""
 
-    The first stretch is read by its digits.  If it shows times of at most ns resolution, near enough to their zero, the
-    following ones are read as floats, which is checked value by value; else by their digits too.
+    texts: list[Stretch] = field(default_factory=list)
+    size: int = 0  # bytes of the texts
+    objects: int = 0
+    uids: list[NDArray[np.int64]] = field(default_factory=list)
+    categories: list[str | None] = field(default_factory=list)
+    names: list[str | None] = field(default_factory=list)
+    pids: list[int | str | None] = field(default_factory=list)
+    tids: list[int | str | None] = field(default_factory=list)
+    starts: list[Any] = field(default_factory=list)
+    durations: list[Any] = field(default_factory=list)
+    args: list[msgspec.Raw] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)  # events of other phases than "X"
+
+    def add(self, stretch: Stretch, events: list[Any]) -> None:
+        phases = [event.ph for event in events]
+        if None in phases:
+            events = [event for event in events if event.ph is not None]
+            phases = [event.ph for event in events]
+        spans = [event for event in events if event.ph == "X"]
+        if len(spans) == len(events):
+            self.uids.append(np.arange(self.objects, self.objects + len(events)))
+        else:
+            positions = [at for at, phase in enumerate(phases, self.objects) if phase == "X"]
+            self.uids.append(np.array(positions, np.int64))
+            self.others += [event for event in events if event.ph != "X"]
+        self.categories += [event.cat for event in spans]
+        self.names += [event.name for event in spans]
+        self.pids += [event.pid for event in spans]
+        self.tids += [event.tid for event in spans]
+        self.starts += [event.ts for event in spans]
+        self.durations += [event.dur for event in spans]
+        self.args += [event.args for event in spans]
+        self.objects += len(events)
+        self.texts.append(stretch)
+        self.size += len(stretch.text)
+
+
+class FastDecoder:
+    """Splits the events of stretch after stretch of one file and piles them up until it is worth making columns.
+
+    Small stretches are split at once, since their objects fit the processor's caches; large piles are turned into
+    columns, since every call costs.  The file's first stretch is read by its digits.  If it shows times of at most ns
+    resolution, near enough to their zero, later ones are read as floats, which is checked value by value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, enough: int) -> None:
+        """A pile of ``enough`` bytes is :attr:`full`."""
         self._by_digits = msgspec.json.Decoder(list[_Event])
         self._by_floats = msgspec.json.Decoder(list[_FloatEvent])
-        self._floats_do = False
+        self._enough = enough
+        self._first = True
+        self._floats = False
+        self._pile = _Pile()
 
-    def parse(self, text: bytes) -> Parsed:
-        """Split ``text``, a JSON array of events; raises :class:`Refused`."""
-        if self._floats_do:
-            parsed = _parsed(_decoded(self._by_floats, text), _ns_of_floats)
-            if parsed is not None:
-                return parsed
-        parsed = _parsed(_decoded(self._by_digits, text), _ns_of_raws)
-        if parsed is None:
-            raise Refused
-        self._floats_do = not parsed.rounded and floats_do(parsed.events["start_ns"])
-        return parsed
+    @property
+    def full(self) -> bool:
+        """Whether the pile should be taken: it is large, or it is the first one, from which the reader learns."""
+        return self._first or self._pile.size >= self._enough
+
+    def add(self, stretch: Stretch) -> None:
+        """Split a stretch and put its events on the pile; raises :class:`Refused` and leaves the pile as it was."""
+        self._pile.add(stretch, _decoded(self._by_floats if self._floats else self._by_digits, stretch.text))
+
+    def take(self) -> Split | None:
+        """Return what was piled up, if anything, and begin anew."""
+        pile, self._pile = self._pile, _Pile()
+        if not pile.texts:
+            return None
+        split = _split(pile, _ns_of_floats) if self._floats else None
+        if split is None:
+            split = self._by_their_digits(pile)
+            self._floats = not split.rounded and floats_do(split.events["start_ns"])
+        self._first = False
+        return split
+
+    def _by_their_digits(self, pile: _Pile) -> Split:
+        if self._floats:
+            texts, pile = pile.texts, _Pile()
+            for stretch in texts:
+                pile.add(stretch, _decoded(self._by_digits, stretch.text))
+        split = _split(pile, _ns_of_raws)
+        assert split is not None
+        return split
 
 
-def batch_of_parsed(parsed: Parsed) -> Batch:
+def batch_of_split(split: Split) -> Batch:
     """Return the batch with the arguments read; raises :class:`Refused` where one is not of its usual type."""
     return Batch(
-        phases=parsed.phases,
-        categories=parsed.categories,
-        events=parsed.events,
-        args=[Arguments(_args_frame(raw), raw.events) for raw in parsed.args],
-        flows=parsed.flows,
-        labels=parsed.labels,
-        rounded=parsed.rounded,
+        phases=split.phases,
+        categories=split.categories,
+        events=split.events,
+        args=[Arguments(_args_frame(raw), raw.events) for raw in split.args],
+        flows=split.flows,
+        labels=split.labels,
+        rounded=split.rounded,
     )
 
 
@@ -156,64 +222,58 @@ def _ns_of_raws(values: list[msgspec.Raw]) -> tuple[pl.Series, int]:
     return ns_of_texts(pl.Series([text]).str.split("\n").explode())
 
 
-def _parsed(events: list[Any], read_times: _TimeReader) -> Parsed | None:
-    """The columns of the events' fixed keys; None where ``read_times`` cannot tell the times."""
-    phase = [event.ph for event in events]
-    if None in phase:
-        events = [event for event in events if event.ph is not None]
-        phase = [event.ph for event in events]
-    spans = [event for event in events if event.ph == "X"]
-    others = [event for event in events if event.ph != "X"] if len(spans) < len(events) else []
-    arrows = [event for event in others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
-    start = read_times([e.ts for e in spans])
-    duration = read_times([e.dur for e in spans])
-    arrow_start = read_times([e.ts for e in arrows])
+def _split(pile: _Pile, read_times: _TimeReader) -> Split | None:
+    """The pile as columns; None where ``read_times`` cannot tell the times."""
+    arrows = [event for event in pile.others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
+    start, duration = read_times(pile.starts), read_times(pile.durations)
+    arrow_start = read_times([event.ts for event in arrows])
     if start is None or duration is None or arrow_start is None:
         return None
-    category = pl.Series([e.cat for e in spans], dtype=pl.String).fill_null("")
+    category = pl.Series(pile.categories, dtype=pl.String).fill_null("")
     codes, first = codes_by_appearance(category)
     categories = category[first].to_list()
-    return Parsed(
-        phases=Counter(event.ph for event in others) + Counter(X=len(spans)),
+    return Split(
+        texts=pile.texts,
+        phases=Counter(event.ph for event in pile.others) + Counter(X=len(pile.names)),
         categories=categories,
         events=pl.DataFrame(
             {
-                "uid": (pl.Series(phase, dtype=pl.String) == "X").arg_true().cast(pl.Int64),
+                "uid": np.concatenate(pile.uids),
                 "category": codes,
-                "name": pl.Series([e.name for e in spans], dtype=pl.String),
-                "pid": _place([e.pid for e in spans]),
-                "tid": _place([e.tid for e in spans]),
+                "name": pl.Series(pile.names, dtype=pl.String),
+                "pid": _place(pile.pids),
+                "tid": _place(pile.tids),
                 "start_ns": start[0],
                 "dur_ns": duration[0],
             }
         ),
-        args=_raw_args(spans, codes, [kind_of(name) for name in categories]),
+        args=_raw_args(pile, codes, [kind_of(name) for name in categories]),
         flows=pl.DataFrame(
             {
-                "id": pl.Series([integer(e.id) for e in arrows], dtype=pl.Int64),
-                "finish": pl.Series([e.ph == "f" for e in arrows], dtype=pl.Boolean),
-                "pid": _place([e.pid for e in arrows]),
-                "tid": _place([e.tid for e in arrows]),
+                "id": pl.Series([integer(event.id) for event in arrows], dtype=pl.Int64),
+                "finish": pl.Series([event.ph == "f" for event in arrows], dtype=pl.Boolean),
+                "pid": _place([event.pid for event in arrows]),
+                "tid": _place([event.tid for event in arrows]),
                 "start_ns": arrow_start[0],
             }
         ),
-        labels=_labels(others),
+        labels=_labels(pile.others),
         rounded=start[1] + duration[1] + arrow_start[1],
     )
 
 
-def _raw_args(spans: list[Any], codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
+def _raw_args(pile: _Pile, codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
     """The argument objects by the group of keys that is wanted of them."""
     rows: dict[str, list[int]] = {group: [] for group, keys in ARGS_KEYS.items() if keys}
     for group in rows:
         wanted = np.array([args_group(kind, None) == group for kind in kinds], bool)[codes]
-        rows[group] = [row for row in np.flatnonzero(wanted).tolist() if spans[row].args is not _ABSENT]
-    collectives = {row for row in rows["op"] if spans[row].name == COLLECTIVE_OP}
+        rows[group] = [row for row in np.flatnonzero(wanted).tolist() if pile.args[row] is not _ABSENT]
+    collectives = {row for row in rows["op"] if pile.names[row] == COLLECTIVE_OP}
     if collectives:
         rows["op"] = [row for row in rows["op"] if row not in collectives]
         rows["all"] = sorted({*rows["all"], *collectives})
     return [
-        _RawArgs(group, b"\0".join([spans[row].args for row in found]), np.array(found, np.int64))
+        _RawArgs(group, b"\0".join([pile.args[row] for row in found]), np.array(found, np.int64))
         for group, found in rows.items()
         if found
     ]

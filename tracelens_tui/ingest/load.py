@@ -9,10 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tracelens_tui.ingest.assemble import Assembler
 from tracelens_tui.ingest.background import Background
-from tracelens_tui.ingest.decode import FastDecoder, Parsed, Refused, batch_of_parsed
+from tracelens_tui.ingest.decode import FastDecoder, Refused, Split, batch_of_split
 from tracelens_tui.ingest.document import Document, NoEventList, Stretch
 from tracelens_tui.ingest.metadata import metadata_of, top_level
 from tracelens_tui.ingest.objects import batch_of
@@ -24,13 +25,16 @@ from tracelens_tui.ingest.salvage import salvage
 from tracelens_tui.trace.progress import Progress, no_progress
 from tracelens_tui.trace.types import Kind, Source, Trace
 
-STRETCH = 8 << 20
-"""Bytes of JSON that are decoded at once: per-call costs vanish, and few of them fit the caches and the memory."""
+STRETCH = 1 << 20
+"""Bytes of JSON whose events are split at once: their objects fit the processor's caches."""
 
-_IN_FLIGHT = 2
+_PILE = 16 << 20
+"""Bytes of JSON that become columns at once: what every call costs vanishes, and a few of them fit in memory."""
+
+_IN_FLIGHT = 1
 
 
-def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = STRETCH) -> Trace:
+def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = STRETCH, pile: int = _PILE) -> Trace:
     """Return the trace in that file as it is written; nothing is repaired, what reading found wrong is in ``quality``.
 
     Reads JSON of any layout, plain or packed (gzip, zip, xz, bzip2, zstd): a whole document, a bare array or one event
@@ -49,7 +53,7 @@ def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = S
             document = Document(rest, stretch)
         except NoEventList:
             raise without_list(path) from None
-        reading = _Reading(document)
+        reading = _Reading(document, pile)
         reading.run()
     if not reading.assembler.objects:
         raise without_events(path, lost=reading.tally.events_lost)
@@ -80,23 +84,27 @@ def _is_jax(trace: Trace) -> bool:
 class _Reading:
     """One pass over the stretches of a document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, pile: int) -> None:
         self.tally = Tally()
         self.assembler = Assembler(self.tally)
         self._document = document
-        self._fast = FastDecoder()
+        self._fast = FastDecoder(pile)
+        self._pending: deque[Future[None]] = deque()
         self._cut = False
 
     def run(self) -> None:
         """Take all stretches into the assembler, in order."""
         with ThreadPoolExecutor(1, thread_name_prefix="tracelens-columns") as columns:
-            pending: deque[Future[None]] = deque()
             for stretch in self._document.stretches():
-                pending.append(columns.submit(self._add, self._read(stretch)))
-                while len(pending) > _IN_FLIGHT:
-                    pending.popleft().result()
-            for future in pending:
-                future.result()
+                if stretch.last or not self._piled(stretch):
+                    self._hand_over(columns)
+                    objects = self._salvaged(stretch)
+                    self._submit(columns, partial(batch_of, objects))
+                elif self._fast.full:
+                    self._hand_over(columns)
+            self._hand_over(columns)
+            while self._pending:
+                self._pending.popleft().result()
 
     def note(self, packing: Packing) -> None:
         """Count what is wrong with the file as a whole."""
@@ -106,16 +114,26 @@ class _Reading:
         self.tally.counts["trailing_bytes"] += packing.trailing_bytes
         self.tally.counts["archive_member"] += packing.files if packing.files > 1 else 0
 
-    def _add(self, batch: Callable[[], Batch]) -> None:
-        self.assembler.add(batch())
+    def _piled(self, stretch: Stretch) -> bool:
+        try:
+            self._fast.add(stretch)
+        except Refused:
+            return False
+        return True
 
-    def _read(self, stretch: Stretch) -> Callable[[], Batch]:
-        """Split the events of a stretch; what is returned does the rest, in another thread."""
-        if not stretch.last:
-            try:
-                return partial(_finished, self._fast.parse(stretch.text), stretch)
-            except Refused:
-                pass
+    def _hand_over(self, columns: ThreadPoolExecutor) -> None:
+        split = self._fast.take()
+        if split is not None:
+            self._submit(columns, partial(_finished, split))
+
+    def _submit(self, columns: ThreadPoolExecutor, batch: Callable[[], Batch]) -> None:
+        """Have another thread make the batch and add it; wait where too many are on the way."""
+        self._pending.append(columns.submit(lambda: self.assembler.add(batch())))
+        while len(self._pending) > _IN_FLIGHT:
+            self._pending.popleft().result()
+
+    def _salvaged(self, stretch: Stretch) -> list[Any]:
+        """Read a stretch event by event, and tell the document where it really ends."""
         found = salvage(stretch.inner, last=stretch.last)
         self.tally.events_lost += found.lost
         self.tally.counts["unreadable_event"] += found.lost - found.cut
@@ -125,11 +143,11 @@ class _Reading:
             self._document.close(found.rest)
         elif found.rest:
             self._document.give_back(found.rest)
-        return partial(batch_of, found.objects)
+        return found.objects
 
 
-def _finished(parsed: Parsed, stretch: Stretch) -> Batch:
+def _finished(split: Split) -> Batch:
     try:
-        return batch_of_parsed(parsed)
-    except Refused:
-        return batch_of(salvage(stretch.inner, last=True).objects)
+        return batch_of_split(split)
+    except Refused:  # an argument of an unusual type
+        return batch_of(item for stretch in split.texts for item in salvage(stretch.inner, last=True).objects)
