@@ -8,7 +8,6 @@ stretch that is no list of events with numbers where numbers belong is refused, 
 import io
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,8 +35,6 @@ from tracelens_tui.ingest.records import (
     kind_of,
 )
 from tracelens_tui.trace.types import Kind
-
-_TimeReader = Callable[[list[Any]], "tuple[pl.Series, int] | None"]
 
 _ABSENT = msgspec.Raw(b"")
 _COLUMNS = {**ID_ARGS, **TEXT_ARGS}
@@ -102,16 +99,17 @@ class Split:
 
 @dataclass(slots=True)
 class _Pile:
-    """The fixed keys of events as they come, stretch after stretch."""
+    """The fixed keys of events as they come, stretch after stretch, each list turned into a column while it is hot."""
 
+    exact: bool  # times are kept as text
     texts: list[Stretch] = field(default_factory=list)
     size: int = 0  # bytes of the texts
     objects: int = 0
     uids: list[NDArray[np.int64]] = field(default_factory=list)
-    categories: list[str | None] = field(default_factory=list)
-    names: list[str | None] = field(default_factory=list)
-    pids: list[int | str | None] = field(default_factory=list)
-    tids: list[int | str | None] = field(default_factory=list)
+    categories: list[pl.Series] = field(default_factory=list)
+    names: list[pl.Series] = field(default_factory=list)
+    pids: list[pl.Series] = field(default_factory=list)
+    tids: list[pl.Series] = field(default_factory=list)
     starts: list[Any] = field(default_factory=list)
     durations: list[Any] = field(default_factory=list)
     args: list[msgspec.Raw] = field(default_factory=list)
@@ -129,12 +127,13 @@ class _Pile:
             positions = [at for at, phase in enumerate(phases, self.objects) if phase == "X"]
             self.uids.append(np.array(positions, np.int64))
             self.others += [event for event in events if event.ph != "X"]
-        self.categories += [event.cat for event in spans]
-        self.names += [event.name for event in spans]
-        self.pids += [event.pid for event in spans]
-        self.tids += [event.tid for event in spans]
-        self.starts += [event.ts for event in spans]
-        self.durations += [event.dur for event in spans]
+        times = _texts if self.exact else _floats
+        self.categories.append(pl.Series([event.cat for event in spans], dtype=pl.String))
+        self.names.append(pl.Series([event.name for event in spans], dtype=pl.String))
+        self.pids.append(_place([event.pid for event in spans]))
+        self.tids.append(_place([event.tid for event in spans]))
+        self.starts.append(times([event.ts for event in spans]))
+        self.durations.append(times([event.dur for event in spans]))
         self.args += [event.args for event in spans]
         self.objects += len(events)
         self.texts.append(stretch)
@@ -156,7 +155,7 @@ class FastDecoder:
         self._enough = enough
         self._first = True
         self._floats = False
-        self._pile = _Pile()
+        self._pile = _Pile(exact=True)
 
     @property
     def full(self) -> bool:
@@ -165,28 +164,31 @@ class FastDecoder:
 
     def add(self, stretch: Stretch) -> None:
         """Split a stretch and put its events on the pile; raises :class:`Refused` and leaves the pile as it was."""
-        self._pile.add(stretch, _decoded(self._by_floats if self._floats else self._by_digits, stretch.text))
+        self._put(self._pile, stretch)
 
     def take(self) -> Split | None:
         """Return what was piled up, if anything, and begin anew."""
-        pile, self._pile = self._pile, _Pile()
+        pile = self._pile
         if not pile.texts:
             return None
-        split = _split(pile, _ns_of_floats) if self._floats else None
+        split = _split(pile)
         if split is None:
-            split = self._by_their_digits(pile)
-            self._floats = not split.rounded and floats_do(split.events["start_ns"])
+            pile = _Pile(exact=True)
+            for stretch in self._pile.texts:
+                self._put(pile, stretch)
+            split = _split(pile)
+        assert split is not None
         self._first = False
+        unsafe = pile.exact and (split.rounded or not floats_do(split.events["start_ns"]))
+        self._pile = _Pile(exact=bool(unsafe))
         return split
 
-    def _by_their_digits(self, pile: _Pile) -> Split:
-        if self._floats:
-            texts, pile = pile.texts, _Pile()
-            for stretch in texts:
-                pile.add(stretch, _decoded(self._by_digits, stretch.text))
-        split = _split(pile, _ns_of_raws)
-        assert split is not None
-        return split
+    def _put(self, pile: _Pile, stretch: Stretch) -> None:
+        try:
+            events = (self._by_digits if pile.exact else self._by_floats).decode(stretch.text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Refused from error
+        pile.add(stretch, events)
 
 
 def batch_of_split(split: Split) -> Batch:
@@ -202,52 +204,53 @@ def batch_of_split(split: Split) -> Batch:
     )
 
 
-def _decoded(decoder: "msgspec.json.Decoder[list[Any]]", text: bytes) -> list[Any]:
-    try:
-        events = decoder.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Refused from error
-    return events
+def _floats(values: list[float | None]) -> NDArray[np.float64]:
+    return np.array(values, np.float64)
 
 
-def _ns_of_floats(values: list[float | None]) -> tuple[pl.Series, int] | None:
-    times = ns_of_floats(values)
-    return None if times is None else (times, 0)
+def _texts(values: list[msgspec.Raw]) -> bytes:
+    """The values with a line break after each."""
+    return b"\n".join([*values, b""])
 
 
-def _ns_of_raws(values: list[msgspec.Raw]) -> tuple[pl.Series, int]:
-    if not values:
-        return pl.Series([], dtype=pl.Int64), 0
-    text = b"\n".join(values).decode("utf-8", "replace")
-    return ns_of_texts(pl.Series([text]).str.split("\n").explode())
+def _times(pile: _Pile, parts: list[Any]) -> tuple[pl.Series, int] | None:
+    """The times in ns and how many were rounded; None where floats cannot tell."""
+    if not pile.exact:
+        times = ns_of_floats(np.concatenate(parts))
+        return None if times is None else (times, 0)
+    lines = b"".join(parts).decode("utf-8", "replace").removesuffix("\n")
+    texts = pl.Series([lines]).str.split("\n").explode() if any(parts) else pl.Series([], dtype=pl.String)
+    return ns_of_texts(texts)
 
 
-def _split(pile: _Pile, read_times: _TimeReader) -> Split | None:
-    """The pile as columns; None where ``read_times`` cannot tell the times."""
+def _split(pile: _Pile) -> Split | None:
+    """The pile as columns; None where its times must be read by their digits."""
     arrows = [event for event in pile.others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
-    start, duration = read_times(pile.starts), read_times(pile.durations)
-    arrow_start = read_times([event.ts for event in arrows])
+    read = _texts if pile.exact else _floats
+    start, duration = _times(pile, pile.starts), _times(pile, pile.durations)
+    arrow_start = _times(pile, [read([event.ts for event in arrows])])
     if start is None or duration is None or arrow_start is None:
         return None
-    category = pl.Series(pile.categories, dtype=pl.String).fill_null("")
+    category = pl.concat(pile.categories).fill_null("")
     codes, first = codes_by_appearance(category)
     categories = category[first].to_list()
+    names = pl.concat(pile.names)
     return Split(
         texts=pile.texts,
-        phases=Counter(event.ph for event in pile.others) + Counter(X=len(pile.names)),
+        phases=Counter(event.ph for event in pile.others) + Counter(X=len(names)),
         categories=categories,
         events=pl.DataFrame(
             {
                 "uid": np.concatenate(pile.uids),
                 "category": codes,
-                "name": pl.Series(pile.names, dtype=pl.String),
-                "pid": _place(pile.pids),
-                "tid": _place(pile.tids),
+                "name": names,
+                "pid": _joined(pile.pids),
+                "tid": _joined(pile.tids),
                 "start_ns": start[0],
                 "dur_ns": duration[0],
             }
         ),
-        args=_raw_args(pile, codes, [kind_of(name) for name in categories]),
+        args=_raw_args(pile, names, codes, [kind_of(name) for name in categories]),
         flows=pl.DataFrame(
             {
                 "id": pl.Series([integer(event.id) for event in arrows], dtype=pl.Int64),
@@ -262,13 +265,20 @@ def _split(pile: _Pile, read_times: _TimeReader) -> Split | None:
     )
 
 
-def _raw_args(pile: _Pile, codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
+def _joined(parts: list[pl.Series]) -> pl.Series:
+    """The parts after another; as text if one is."""
+    if any(part.dtype == pl.String for part in parts):
+        parts = [part.cast(pl.String) for part in parts]
+    return pl.concat(parts)
+
+
+def _raw_args(pile: _Pile, names: pl.Series, codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
     """The argument objects by the group of keys that is wanted of them."""
     rows: dict[str, list[int]] = {group: [] for group, keys in ARGS_KEYS.items() if keys}
     for group in rows:
         wanted = np.array([args_group(kind, None) == group for kind in kinds], bool)[codes]
         rows[group] = [row for row in np.flatnonzero(wanted).tolist() if pile.args[row] is not _ABSENT]
-    collectives = {row for row in rows["op"] if pile.names[row] == COLLECTIVE_OP}
+    collectives = set((names == COLLECTIVE_OP).arg_true().to_list()).intersection(rows["op"])
     if collectives:
         rows["op"] = [row for row in rows["op"] if row not in collectives]
         rows["all"] = sorted({*rows["all"], *collectives})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracelens_tui.ingest.numbers import nanoseconds
 
@@ -24,13 +25,13 @@ def floats_do(ns: pl.Series) -> bool:
     return most is None or most < _EXACT_BELOW * 1000  # type: ignore[operator]
 
 
-def ns_of_floats(values: Sequence[float | None]) -> pl.Series | None:
-    """Return the times in ns, null for None; None where floats do not tell what the file's digits were.
+def ns_of_floats(values: Sequence[float | None] | NDArray[np.float64]) -> pl.Series | None:
+    """Return the times in ns, null for None and nan; None where floats do not tell what the file's digits were.
 
     Right if the file has at most three decimals: then each value is the float nearest to a whole number of ns, which is
     what is checked.
     """
-    times = np.array(values, np.float64)
+    times = np.array(values, np.float64)  # a copy
     missing = np.isnan(times)
     times[missing] = 0
     if not len(times):
