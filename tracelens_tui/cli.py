@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracelens_tui import __version__
-from tracelens_tui.console import err, out, progress
+from tracelens_tui.console import err, out
 from tracelens_tui.errors import UserError
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def triage(
     as_json: JsonOpt = False,
 ) -> None:
     """Find what to fix first; the report lands in the run directory."""
+    from tracelens_tui.progress import progress
     from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 
     request = TriageRequest(
@@ -152,8 +153,7 @@ def tables(
     from tracelens_tui.analysis.tables import write_tables
 
     analysis = _analysis(trace, platform, arch, device, no_cache)
-    if analysis.split is None:
-        raise UserError(f"{trace} holds no GPU events: profile with the CUDA activity switched on, then try again")
+    analysis.gpu_split(trace)
     for path in write_tables(analysis, out_dir, table_format):
         out(str(path))
 

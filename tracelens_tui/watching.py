@@ -5,8 +5,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from tracelens_tui.console import line_of, out, progress
+from tracelens_tui.console import out
 from tracelens_tui.errors import UserError
+from tracelens_tui.progress import line_of, progress
 from tracelens_tui.run.follow import follow
 from tracelens_tui.run.journal import JournalReader
 from tracelens_tui.run.state import RunState

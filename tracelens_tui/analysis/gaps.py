@@ -1,16 +1,21 @@
-"""The times at which a device has nothing to do, and what its host thread did meanwhile.
+"""The times at which a device has nothing to do, and what its host threads did meanwhile.
 
-The cause of a gap is read from the thread that launches the event at its end:
+The cause of a gap is read from the threads that launch on the device:
 
-* ``unknown``: that event has no launch in the trace, or its launch had returned before the gap began, so that the
-  host was not what the device waited for; or only runtime calls were recorded on that thread and none explains it;
+* ``unknown``: the event at the gap's end has no launch in the trace, or its launch had returned before the gap began,
+  so that the host was not what the device waited for; or only runtime calls were recorded and none explains it;
 * ``host``: the thread was loading data, whatever else it did;
-* ``sync``: a call that waits for the device, or copies and waits, was active when the gap began or at its middle: it
-  let the queue run empty;
+* ``sync``: a call that waits for the device, or copies and waits, let the queue run empty;
 * ``launch``: for at least half of the gap the thread was inside ops and runtime calls, busy with launching;
 * ``host``: anything else, such as Python code.
+
+The thread asked is the one that launches next.  Where it does nothing in the gap, another one held it up (the autograd
+thread gets its work from the main thread): then the thread that launched last, then those that launch most.  A wait
+counts on the launching thread if it is active when the gap begins or at its middle, and on another thread if it begins
+before the gap and returns in it, before the next launch, while the launching thread is in no op or call of its own.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracelens_tui.analysis.model import GAPS_SCHEMA
-from tracelens_tui.trace.intervals import covered, union
+from tracelens_tui.trace.intervals import Intervals, covered, union
 from tracelens_tui.trace.links import last_at_or_before
 from tracelens_tui.trace.navigate import innermost_at
 from tracelens_tui.trace.steps import steps
@@ -29,6 +34,7 @@ Int64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
 _LOADING = "(?i)dataloader"
+_BUSIEST = 4  # launching threads that are asked besides the one that launches next and the one that launched last
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +43,20 @@ class _Gaps:
     end: Int64
     before: Int64  # event ids
     after: Int64
+    launch: Int64  # of the event after; -1 none
+    thread: Int64  # of that launch; -1 none
 
     @property
     def middle(self) -> Int64:
         return self.start + (self.end - self.start) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The host thread that explains each gap, and its innermost event at the gap's middle; -1 none."""
+
+    thread: Int64
+    event: Int64
 
 
 def idle_gaps(trace: Trace, tree: EventTree, device: int) -> pl.DataFrame:
@@ -48,26 +64,27 @@ def idle_gaps(trace: Trace, tree: EventTree, device: int) -> pl.DataFrame:
 
     The gaps add up to the idle time of the device's window.
     """
-    gaps = _gaps(trace, device)
-    launch = tree.launch[gaps.after].astype(np.int64)
-    thread = np.where(launch >= 0, trace.events["thread"].to_numpy()[launch], -1).astype(np.int64)
-    host_event = innermost_at(trace, tree, thread, gaps.middle)
+    gaps = _gaps(trace, tree, device)
+    threads = _launching_threads(trace, tree, device)
+    asked = _asked(trace, tree, gaps, threads)
+    wait = _waits(trace, gaps, threads)
+    cause = _causes(trace, tree, gaps, asked, wait)
     frame = pl.DataFrame(
         {
-            "device": np.full(len(launch), device),
+            "device": np.full(len(cause), device),
             "start_ns": gaps.start,
             "dur_ns": gaps.end - gaps.start,
             "before_event": gaps.before,
             "after_event": gaps.after,
-            "cause": _causes(trace, tree, gaps, launch, thread, host_event),
-            "host_event": pl.Series(host_event, dtype=pl.Int64),
+            "cause": cause.tolist(),
+            "host_event": pl.Series(np.where(cause == "sync", wait, asked.event), dtype=pl.Int64),
             "in_step": _in_step(trace, tree, gaps),
         }
     ).with_columns(pl.when(pl.col("host_event") >= 0).then("host_event"))
     return frame.cast(dict(GAPS_SCHEMA.items())).sort("dur_ns", "start_ns", descending=[True, False])
 
 
-def _gaps(trace: Trace, device: int) -> _Gaps:
+def _gaps(trace: Trace, tree: EventTree, device: int) -> _Gaps:
     events = trace.events.with_row_index("event")
     gpu = events.filter(pl.col("kind").is_in(GPU_KINDS) & (pl.col("device") == device) & (pl.col("dur_ns") > 0))
     gpu = gpu.select("event", "start_ns", end=pl.col("start_ns") + pl.col("dur_ns")).sort("start_ns", "event")
@@ -75,20 +92,48 @@ def _gaps(trace: Trace, device: int) -> _Gaps:
     reach = np.maximum.accumulate(end)
     last = np.maximum.accumulate(np.where(end == reach, np.arange(len(end)), 0))
     after = np.flatnonzero(start[1:] > reach[:-1]) + 1
-    return _Gaps(reach[after - 1], start[after], event[last[after - 1]], event[after])
+    launch = tree.launch[event[after]].astype(np.int64)
+    thread = _launcher(trace, launch)
+    return _Gaps(reach[after - 1], start[after], event[last[after - 1]], event[after], launch, thread)
 
 
-def _causes(trace: Trace, tree: EventTree, gaps: _Gaps, launch: Int64, thread: Int64, host_event: Int64) -> list[str]:
+def _launcher(trace: Trace, launch: Int64) -> Int64:
+    """The thread of each launch, -1 where there is none."""
+    return np.where(launch >= 0, trace.events["thread"].to_numpy()[launch], -1).astype(np.int64)
+
+
+def _launching_threads(trace: Trace, tree: EventTree, device: int) -> Int64:
+    """The threads that launch on the device, those with most launches first."""
+    launch = tree.launch[trace.events["device"].to_numpy() == device]
+    thread, count = np.unique(trace.events["thread"].to_numpy()[launch[launch >= 0]], return_counts=True)
+    return thread[np.lexsort((thread, -count))].astype(np.int64)
+
+
+def _asked(trace: Trace, tree: EventTree, gaps: _Gaps, threads: Int64) -> _Asked:
+    """The launching thread where it did anything in the gap, else the first of the others that was active."""
+    thread, event = gaps.thread.copy(), innermost_at(trace, tree, gaps.thread, gaps.middle)
+    idle = (gaps.thread >= 0) & (event < 0) & (_time_in_ops(trace, gaps, thread) == 0)
+    silent = np.flatnonzero(idle)
+    if len(threads) < 2 or not len(silent):
+        return _Asked(thread, event)
+    last = _launcher(trace, tree.launch[gaps.before[silent]].astype(np.int64))
+    others = np.vstack((last, *(np.full(len(silent), one) for one in threads[:_BUSIEST])))
+    found = innermost_at(trace, tree, others.ravel(), np.tile(gaps.middle[silent], len(others))).reshape(others.shape)
+    first = (found >= 0).argmax(axis=0), np.arange(len(silent))
+    active = found[first] >= 0
+    thread[silent[active]], event[silent[active]] = others[first][active], found[first][active]
+    return _Asked(thread, event)
+
+
+def _causes(trace: Trace, tree: EventTree, gaps: _Gaps, asked: _Asked, wait: Int64) -> NDArray[np.str_]:
     start = trace.events["start_ns"].to_numpy()
     end = start + trace.events["dur_ns"].to_numpy()
-    late = (launch >= 0) & (end[launch] > gaps.start)
-    loading = _under(tree, host_event, _named(trace, trace.names.str.contains(_LOADING), HOST_KINDS))
-    waiting = _waits(trace, gaps, thread)
-    working = _time_in_ops(trace, gaps, thread)
-    launching = 2 * working >= gaps.end - gaps.start
-    silent = (host_event < 0) & ~_records_work(trace, thread)
-    choices = [~late, loading, waiting, launching, silent]
-    return np.select(choices, ["unknown", "host", "sync", "launch", "unknown"], "host").tolist()
+    late = (gaps.launch >= 0) & (end[gaps.launch] > gaps.start)
+    loading = _under(tree, asked.event, _named(trace, trace.names.str.contains(_LOADING), HOST_KINDS))
+    launching = 2 * _time_in_ops(trace, gaps, asked.thread) >= gaps.end - gaps.start
+    silent = (asked.event < 0) & ~_records_work(trace, asked.thread)
+    choices = [~late, loading, wait >= 0, launching, silent]
+    return np.select(choices, ["unknown", "host", "sync", "launch", "unknown"], "host")
 
 
 def _named(trace: Trace, names: pl.Series, kinds: tuple[Kind, ...]) -> Bool:
@@ -120,33 +165,68 @@ def _under(tree: EventTree, events: Int64, marked: Bool) -> Bool:
     return found
 
 
-def _waits(trace: Trace, gaps: _Gaps, thread: Int64) -> Bool:
-    """Whether a waiting call of the thread is active at the start or in the middle of each gap."""
+def _waits(trace: Trace, gaps: _Gaps, threads: Int64) -> Int64:
+    """The waiting call that let the queue run empty before or in each gap, -1 where there is none."""
+    events = trace.events
     calls = np.flatnonzero(_named(trace, _waiting_names(trace.names), LAUNCH_KINDS))
-    start = trace.events["start_ns"].to_numpy()[calls]
-    end = start + trace.events["dur_ns"].to_numpy()[calls]
-    owner = trace.events["thread"].to_numpy()[calls].astype(np.int64)
-    active = np.zeros(len(thread), bool)
-    for time in (gaps.start, gaps.middle):
-        call = last_at_or_before(owner, start, thread, time)
-        active[call >= 0] |= end[call[call >= 0]] > time[call >= 0]
-    return active
+    calls = calls[np.isin(events["thread"].to_numpy()[calls], threads)]
+    start = events["start_ns"].to_numpy()[calls]
+    end = start + events["dur_ns"].to_numpy()[calls]
+    owner = events["thread"].to_numpy()[calls].astype(np.int64)
+    found = _waits_elsewhere(trace, gaps, start, end)
+    for time in (gaps.middle, gaps.start):
+        call = last_at_or_before(owner, start, gaps.thread, time)
+        active = call >= 0
+        active[active] = end[call[active]] > time[active]
+        found[active] = call[active]
+    return np.where(found >= 0, np.append(calls, -1)[found], -1)
+
+
+def _waits_elsewhere(trace: Trace, gaps: _Gaps, start: Int64, end: Int64) -> Int64:
+    """For each gap the last of the calls that begins before it and returns in it, before the next launch; -1 none.
+
+    What the launching thread does in an op or call of its own when the gap begins, it does without being told.
+    """
+    found = np.full(len(gaps.start), -1, np.int64)
+    if not len(found):
+        return found
+    launched = trace.events["start_ns"].to_numpy()[gaps.launch]
+    free = (gaps.launch >= 0) & ~_in_ops(trace, gaps.thread, gaps.start)
+    gap = np.searchsorted(gaps.start, end, "left") - 1
+    fits = (gap >= 0) & (start <= gaps.start[gap]) & (end <= launched[gap]) & free[gap]
+    fitting = np.flatnonzero(fits)
+    fitting = fitting[np.argsort(end[fitting], kind="stable")]
+    np.maximum.at(found, gap[fitting], np.arange(len(fitting)))
+    return np.where(found >= 0, np.append(fitting, -1)[found], -1)
+
+
+def _in_ops(trace: Trace, thread: Int64, time: Int64) -> Bool:
+    """Whether each thread is inside an op or a runtime call at a time."""
+    inside = np.zeros(len(thread), bool)
+    for mine, (start, end) in _work(trace, thread):
+        place = np.searchsorted(start, time[mine], "right") - 1
+        inside[mine] = (place >= 0) & (time[mine] < np.append(end, 0)[place])
+    return inside
 
 
 def _time_in_ops(trace: Trace, gaps: _Gaps, thread: Int64) -> Int64:
     """How many ns of each gap its thread was inside an op or a runtime call."""
+    out = np.zeros(len(thread), np.int64)
+    for mine, busy in _work(trace, thread):
+        out[mine] = covered(busy, gaps.end[mine]) - covered(busy, gaps.start[mine])
+    return out
+
+
+def _work(trace: Trace, thread: Int64) -> Iterator[tuple[Bool, Intervals]]:
+    """For each of the threads: where it stands in the list, and when it is inside ops and runtime calls."""
     events = trace.events
     kind, owner = events["kind"].to_numpy(), events["thread"].to_numpy()
     start = events["start_ns"].to_numpy()
     end = start + events["dur_ns"].to_numpy()
     inside = np.isin(kind, (Kind.CPU_OP, *LAUNCH_KINDS))
-    out = np.zeros(len(thread), np.int64)
     for number in np.unique(thread[thread >= 0]).tolist():
-        mine = thread == number
         work = inside & (owner == number)
-        busy = union(start[work], end[work])
-        out[mine] = covered(busy, gaps.end[mine]) - covered(busy, gaps.start[mine])
-    return out
+        yield thread == number, union(start[work], end[work])
 
 
 def _in_step(trace: Trace, tree: EventTree, gaps: _Gaps) -> Bool:

@@ -5,9 +5,11 @@ Frames are keyed by ``row`` (a distinct op: name, category, thread and arguments
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
+from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import Trace
@@ -132,3 +134,9 @@ class Analysis:
     def split(self) -> TimeSplit | None:
         """The time split of the chosen device; None in a trace without GPU events."""
         return self.splits.get(self.device)
+
+    def gpu_split(self, path: Path) -> TimeSplit:
+        """Return the time split of the chosen device; UserError in a trace without GPU events."""
+        if self.split is None:
+            raise UserError(f"{path} holds no GPU events: profile with the CUDA activity switched on, then try again")
+        return self.split

@@ -8,14 +8,12 @@ from tracelens_tui.app.options import AppOptions
 from tracelens_tui.app.preparing import Step
 from tracelens_tui.app.services import Services
 from tracelens_tui.app.view import TraceView, trace_view
-from tracelens_tui.errors import UserError
 
 
 def mapped(services: Services, trace: Path, place: Path) -> TraceView:
     """Return the view of a prepared trace; UserError where it holds nothing to show.  Blocks."""
     analysis = services.analysis(place)
-    if analysis.split is None:
-        raise UserError(f"{trace} holds no GPU events: profile with the CUDA activity switched on, then try again")
+    analysis.gpu_split(trace)
     return trace_view(analysis)
 
 

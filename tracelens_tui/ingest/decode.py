@@ -34,9 +34,9 @@ from tracelens_tui.ingest.records import (
     args_group,
     kind_of,
 )
-from tracelens_tui.trace.types import Kind
 
 _ABSENT = msgspec.Raw(b"")
+_GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
 _COLUMNS = {**ID_ARGS, **TEXT_ARGS}
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NEWLINE, _SPACE = ord("\n"), ord(" ")
@@ -112,7 +112,9 @@ class _Pile:
     tids: list[pl.Series] = field(default_factory=list)
     starts: list[Any] = field(default_factory=list)
     durations: list[Any] = field(default_factory=list)
-    args: list[msgspec.Raw] = field(default_factory=list)
+    args: dict[str, list[bytes]] = field(default_factory=lambda: {group: [] for group in _GROUPS})
+    args_of: dict[str, list[NDArray[np.int64]]] = field(default_factory=lambda: {group: [] for group in _GROUPS})
+    spans: int = 0  # events of phase "X"
     others: list[Any] = field(default_factory=list)  # events of other phases than "X"
 
     def add(self, stretch: Stretch, events: list[Any]) -> None:
@@ -128,16 +130,38 @@ class _Pile:
             self.uids.append(np.array(positions, np.int64))
             self.others += [event for event in events if event.ph != "X"]
         times = _texts if self.exact else _floats
-        self.categories.append(pl.Series([event.cat for event in spans], dtype=pl.String))
-        self.names.append(pl.Series([event.name for event in spans], dtype=pl.String))
+        categories = pl.Series([event.cat for event in spans], dtype=pl.String).fill_null("")
+        names = [event.name for event in spans]
+        self._add_args(categories, names, [event.args for event in spans])
+        self.categories.append(categories)
+        self.names.append(pl.Series(names, dtype=pl.String))
         self.pids.append(_place([event.pid for event in spans]))
         self.tids.append(_place([event.tid for event in spans]))
         self.starts.append(times([event.ts for event in spans]))
         self.durations.append(times([event.dur for event in spans]))
-        self.args += [event.args for event in spans]
+        self.spans += len(spans)
         self.objects += len(events)
         self.texts.append(stretch)
         self.size += len(stretch.text)
+
+    def _add_args(self, categories: pl.Series, names: list[str | None], args: list[msgspec.Raw]) -> None:
+        """Keep the argument objects by the group of keys that is wanted of them."""
+        codes, first = codes_by_appearance(categories)
+        groups = [args_group(kind_of(category), None) for category in categories[first]]
+        for group in _GROUPS:
+            wanted = np.array([found == group for found in groups], bool)[codes]
+            rows = [row for row in np.flatnonzero(wanted).tolist() if args[row] is not _ABSENT]
+            if group == "op":
+                collectives = [row for row in rows if names[row] == COLLECTIVE_OP]
+                if collectives:
+                    self._put_args("all", collectives, args)
+                    rows = [row for row in rows if names[row] != COLLECTIVE_OP]
+            if rows:
+                self._put_args(group, rows, args)
+
+    def _put_args(self, group: str, rows: list[int], args: list[msgspec.Raw]) -> None:
+        self.args[group].append(b"\0".join([args[row] for row in rows]))
+        self.args_of[group].append(np.array(rows, np.int64) + self.spans)
 
 
 class FastDecoder:
@@ -231,7 +255,7 @@ def _split(pile: _Pile) -> Split | None:
     arrow_start = _times(pile, [read([event.ts for event in arrows])])
     if start is None or duration is None or arrow_start is None:
         return None
-    category = pl.concat(pile.categories).fill_null("")
+    category = pl.concat(pile.categories)
     codes, first = codes_by_appearance(category)
     categories = category[first].to_list()
     names = pl.concat(pile.names)
@@ -250,7 +274,7 @@ def _split(pile: _Pile) -> Split | None:
                 "dur_ns": duration[0],
             }
         ),
-        args=_raw_args(pile, names, codes, [kind_of(name) for name in categories]),
+        args=_raw_args(pile),
         flows=pl.DataFrame(
             {
                 "id": pl.Series([integer(event.id) for event in arrows], dtype=pl.Int64),
@@ -272,20 +296,11 @@ def _joined(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(parts)
 
 
-def _raw_args(pile: _Pile, names: pl.Series, codes: Codes, kinds: list[Kind]) -> list[_RawArgs]:
-    """The argument objects by the group of keys that is wanted of them."""
-    rows: dict[str, list[int]] = {group: [] for group, keys in ARGS_KEYS.items() if keys}
-    for group in rows:
-        wanted = np.array([args_group(kind, None) == group for kind in kinds], bool)[codes]
-        rows[group] = [row for row in np.flatnonzero(wanted).tolist() if pile.args[row] is not _ABSENT]
-    collectives = set((names == COLLECTIVE_OP).arg_true().to_list()).intersection(rows["op"])
-    if collectives:
-        rows["op"] = [row for row in rows["op"] if row not in collectives]
-        rows["all"] = sorted({*rows["all"], *collectives})
+def _raw_args(pile: _Pile) -> list[_RawArgs]:
     return [
-        _RawArgs(group, b"\0".join([pile.args[row] for row in found]), np.array(found, np.int64))
-        for group, found in rows.items()
-        if found
+        _RawArgs(group, b"\0".join(texts), np.concatenate(pile.args_of[group]))
+        for group, texts in pile.args.items()
+        if texts
     ]
 
 

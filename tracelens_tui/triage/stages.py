@@ -2,7 +2,6 @@
 
 from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.analysis.source import open_analysis_of
-from tracelens_tui.errors import UserError
 from tracelens_tui.report.render import write_report
 from tracelens_tui.report.validate import validate_run
 from tracelens_tui.run import events as ev
@@ -84,11 +83,7 @@ def _load(session: Session, request: TriageRequest) -> tuple[Analysis, TimeSplit
         use_cache=request.use_cache,
         progress=lambda stage, done, total: session.progress("load", done, total, stage),
     )
-    split = analysis.split
-    if split is None:
-        raise UserError(
-            f"{request.trace} holds no GPU events: profile with the CUDA activity switched on, then try again"
-        )
+    split = analysis.gpu_split(request.trace)
     if not run.exists(RUN):
         platform = analysis.platform.name if analysis.platform else None
         run.write_json(RUN, run_info(request, run.path, session.run_id, platform, analysis.platform_note))
