@@ -8,6 +8,8 @@ import unicodedata
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])")
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C, 0xFEFF])
+_FORMULA = re.compile(r"[=+\-@＝＋－＠]")
+_SIGNED = re.compile(r"[-+](?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def plain(text: str, limit: int | None = None) -> str:
@@ -23,6 +25,16 @@ def plain(text: str, limit: int | None = None) -> str:
         text = _ESCAPES.sub("", text)
         text = "".join(" " if unicodedata.category(c) in {"Cc", "Zl", "Zp"} else c for c in text)
     return clip(text, limit) if limit is not None else text
+
+
+def cell_text(text: str) -> str:
+    """Return ``text`` as it stands in a cell of a CSV file: plain, and no formula for a spreadsheet.
+
+    Text that a spreadsheet would run, because it begins with ``=``, ``+``, ``-`` or ``@`` (of any width) and is no
+    number, follows an apostrophe, the spreadsheets' own sign of a text.
+    """
+    text = plain(text)
+    return f"'{text}" if _FORMULA.match(text) and not _SIGNED.fullmatch(text) else text
 
 
 def clip(text: str, limit: int) -> str:

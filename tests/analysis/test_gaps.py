@@ -75,6 +75,74 @@ def test_a_wait_on_another_thread_is_not_the_cause():
     assert cause(wait, op("aten::mm", 30, 66), call(2, 90, 3)) == "launch"
 
 
+BACKWARD = call(2, 92, 3, tid=2)  # the launch at the gap's end, by the autograd thread
+
+
+def test_a_read_on_the_thread_that_launched_before_is_the_cause():
+    """The main thread reads a scalar, works in Python, and starts the backward pass on a silent autograd thread."""
+    read = [frame("train.py(9): log", 2, 80), op("aten::item", 3, 20), call(9, 4, 18, name="hipMemcpyWithStream")]
+    found = rows(call(1, 0), kernel(1, 10, 10, name="a"), *read, BACKWARD, kernel(2, 100, 10, name="b"))
+    assert found == [("sync", 20, 80, "hipMemcpyWithStream", "a", "b", True)]
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [
+        ((5, 20), "sync"),  # active when the gap begins, over before the launch
+        ((5, 15), "launch"),  # over when the gap begins
+        ((5, 90), "launch"),  # goes on while the next launch is made: that one did not wait for it
+        ((25, 20), "launch"),  # begins in the gap: the queue was empty without it
+    ],
+)
+def test_a_wait_elsewhere_counts_where_the_next_launch_can_have_waited_for_it(wait, expected):
+    call_ = call(9, *wait, name="cudaStreamSynchronize")
+    assert cause(call_, op("aten::mm", 30, 61, tid=2), BACKWARD) == expected
+
+
+def test_a_thread_that_is_launching_when_the_gap_begins_does_not_wait_for_another():
+    wait = call(9, 5, 20, name="cudaStreamSynchronize")
+    assert cause(wait, op("aten::mm", 15, 76, tid=2), BACKWARD) == "launch"
+
+
+def test_the_last_wait_before_the_launch_is_the_one_that_is_named():
+    third = [call(3, 1, tid=3), kernel(3, 10, 5, name="c", stream=8)]
+    waits = [call(9, 5, 30, name="cudaDeviceSynchronize", tid=3), call(8, 5, 20, name="cudaStreamSynchronize")]
+    gaps = rows(*third, call(1, 0), kernel(1, 10, 10, name="a"), *waits, BACKWARD, kernel(2, 100, 10, name="b"))
+    assert [gap[3] for gap in gaps] == ["cudaDeviceSynchronize"]
+
+
+def test_the_wait_itself_is_the_host_event():
+    wait = call(9, 5, 20, name="cudaStreamSynchronize")
+    host = [call(1, 0), wait, op("aten::mm", 30, 55), call(2, 90, 3)]
+    found = rows(*host, kernel(1, 10, 10, name="a"), kernel(2, 100, 9, name="b"))
+    assert found == [("sync", 20, 80, "cudaStreamSynchronize", "a", "b", True)]
+
+
+def test_where_the_launching_thread_is_silent_the_one_that_launched_before_is_asked():
+    gap = [call(1, 0), kernel(1, 10, 10, name="a"), BACKWARD, kernel(2, 100, 10, name="b")]
+    assert rows(*gap, frame("log.py(3): write", 25, 60)) == [("host", 20, 80, "log.py(3): write", "a", "b", True)]
+    assert rows(*gap, op("aten::mm", 25, 60)) == [("launch", 20, 80, "aten::mm", "a", "b", True)]
+    assert rows(*gap, op("aten::mm", 25, 60, tid=2), frame("other thread", 0, 200))[0][3] == "aten::mm"
+
+
+def test_then_the_threads_that_launch_most():
+    """Thread 3 launches twice, thread 4 once; thread 1 launched before the gap and is silent."""
+    more = [call(3 + n, n, tid=tid) for n, tid in enumerate((3, 3, 4))]
+    work = [kernel(3 + n, 11 + n, 1, name="c", stream=8) for n in range(3)]
+    gap = [call(1, 4), kernel(1, 10, 10, name="a"), BACKWARD, kernel(2, 100, 10, name="b")]
+    busy = [op("fourth", 25, 70, tid=4), op("third", 25, 70, tid=3), op("fifth", 25, 70, tid=5)]
+    assert [row[3] for row in rows(*more, *work, *gap, *busy)] == ["third"]
+    assert [row[3] for row in rows(*more, *work, *gap, *busy[::2])] == ["fourth"]
+    assert [row[3] for row in rows(*more, *work, *gap, busy[2])] == [None]  # it launches nothing
+
+
+def test_threads_that_launch_on_another_device_are_not_asked():
+    elsewhere = [call(3, 1, tid=3), kernel(3, 10, 9, name="c", device=1)]
+    wait = [call(9, 5, 20, name="cudaDeviceSynchronize", tid=3), op("aten::mm", 30, 60, tid=3)]
+    found = rows(*elsewhere, *wait, call(1, 0), kernel(1, 10, 10, name="a"), BACKWARD, kernel(2, 100, 10, name="b"))
+    assert [(row[0], row[3]) for row in found] == [("unknown", None)]
+
+
 def test_loading_data_counts_as_host_work_whatever_it_calls():
     loader = mark("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 12, 80)
     assert cause(loader, op("aten::stack", 21, 68), call(2, 95, 3)) == "host"

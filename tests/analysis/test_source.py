@@ -38,6 +38,24 @@ def test_an_unknown_device_gives_every_table_and_says_how_to_mend(tmp_path: Path
     assert analysis.ops["flops"].null_count() == 0
 
 
+@pytest.mark.parametrize(
+    "devices",
+    [
+        [],
+        [{"id": 0, "name": ""}],
+        [{"id": 0, "name": "AMD Radeon Graphics", "numSms": 7, "totalGlobalMem": 1 << 30}],
+        [{"id": 0, "name": "Mystery 9000"}],
+        [{"id": 0, "name": "AMD Instinct MI300X"}, {"id": 1, "name": "NVIDIA L4"}],
+    ],
+)
+def test_the_mend_is_told_once(tmp_path: Path, devices: list[dict[str, Any]]) -> None:
+    note = open_analysis_of(trace_file(tmp_path, deviceProperties=devices)).platform_note
+    assert [note.count(word) for word in ("--platform", "--arch", ":")] == [1, 1, 1]
+    assert note.endswith(
+        ": no rooflines; name the GPU with --platform NAME (tracelens-tui platforms lists them) or --arch FILE"
+    )
+
+
 def test_a_named_platform_wins(tmp_path: Path) -> None:
     path = trace_file(tmp_path, deviceProperties=[{"id": 0, "name": "AMD Instinct MI300X", "numSms": 304}])
     analysis = open_analysis_of(path, platform="mi325x")

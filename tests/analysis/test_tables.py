@@ -2,17 +2,23 @@
 
 import csv
 import json
+import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.analysis.making import Event, analysed, kernel, launch, mm, op
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.analysis.tables import TABLES, all_tables, write_tables
+from tracelens_tui.analysis.tables.cells import csv_cells, plain_cells
+from tracelens_tui.analysis.tables.write import csv_bytes
 from tracelens_tui.errors import UserError
+from tracelens_tui.text import cell_text, plain
 
 ALLREDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
 COLLECTIVE = {
@@ -246,6 +252,45 @@ def test_csv_spells_booleans_as_tracelens_does(analysis: Analysis, tmp_path: Pat
     write_tables(analysis, tmp_path)
     with (tmp_path / "unified_perf_summary.csv").open(newline="") as file:
         assert [row["has_perf_model"] for row in csv.DictReader(file)][:2] == ["True", "False"]
+
+
+def test_names_have_no_control_characters_in_any_table(tmp_path: Path) -> None:
+    events = [
+        op("nul\x00op", 0, 10, dims=[[8]], types=["a\u2028b"]),
+        launch(1, 1),
+        kernel("a\r\n\x1b[31mb\t", 20, 5, 1),
+    ]
+    analysis = analysed(events)
+    tables = all_tables(analysis)
+    assert rows(tables, "unified_perf_summary", "name", "Input type") == [("nul op", '["a b"]')]
+    assert rows(tables, "kernel_summary", "Parent cpu_op", "Kernel name") == [("nul op", "a  b ")]
+    for path in write_tables(analysis, tmp_path):
+        assert not [one for one in path.read_text() if one != "\n" and unicodedata.category(one) in {"Cc", "Zl", "Zp"}]
+
+
+def test_text_of_the_trace_is_no_formula_in_a_csv_file(analysis: Analysis, tmp_path: Path) -> None:
+    write_tables(analysis, tmp_path)
+    with (tmp_path / "ops_summary.csv").open(newline="") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == [
+            "aten::mm",
+            "hipMemcpyAsync",
+            f"'{FORMULA}",
+            "aten::fill_",
+        ]
+
+
+def test_a_negative_number_stays_a_number_in_a_csv_file() -> None:
+    table = pl.DataFrame({"ts": ["-5.25", "-1e3", "-x", "+", "@a", "=1", "a=1", ""], "n": [-1.5] * 8})
+    assert csv_bytes(table).decode().split() == [
+        "ts,n", "-5.25,-1.5", "-1e3,-1.5", "'-x,-1.5", "'+,-1.5", "'@a,-1.5", "'=1,-1.5", "a=1,-1.5", '"",-1.5',
+    ]  # fmt: skip
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_cells_are_those_of_the_plain_functions(texts: list[str]) -> None:
+    found = plain_cells(pl.DataFrame({"a": pl.Series(texts, dtype=pl.String)}))
+    assert found["a"].to_list() == [plain(text) for text in texts]
+    assert csv_cells(found)["a"].to_list() == [cell_text(text) for text in texts]
 
 
 def test_parquet_keeps_the_types(analysis: Analysis, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:

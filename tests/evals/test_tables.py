@@ -109,10 +109,13 @@ def test_the_longest_gap_is_the_read_of_the_loss(opened):
     assert opened.analysis.gaps["dur_ns"].sum() == opened.planted.split.idle
 
 
-@pytest.mark.xfail(strict=True, reason="only the autograd thread, which launches next, is asked what the host did")
 @pytest.mark.parametrize("opened", ["llama-step"], indirect=True)
 def test_the_longest_gap_is_caused_by_a_synchronisation(opened):
-    assert opened.analysis.gaps.row(0, named=True)["cause"] == "sync"
+    gap = opened.analysis.gaps.row(0, named=True)
+    trace, tree = opened.analysis.trace, opened.analysis.tree
+    assert gap["cause"] == "sync"
+    above = [trace.names[int(trace.events["name"][event])] for event in tree.ancestors(gap["host_event"])]
+    assert above[:2] == ["aten::_local_scalar_dense", "aten::item"]
 
 
 @pytest.mark.parametrize("opened", ["launch-bound"], indirect=True)

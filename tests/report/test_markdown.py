@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from tracelens_tui.report.document import Document
 from tracelens_tui.report.markdown import Md, cell, code, escaped, finalize, prose
 from tracelens_tui.run.findings import Evidence
 from tracelens_tui.text import plain
@@ -64,8 +65,11 @@ def test_breaks_of_argument_lists_stay_breaks() -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("a.b", "`a.b`"), ("", ""), ("a`b", "a&#96;b"), ("a|b", "a&#124;b"), ("<!-- x", "&#60;!-- x"), (" a ", "`a`")],
-)
+    [
+        ("a.b", "`a.b`"), ("", ""), ("a`b", "a&#96;b"), ("a|b", "a&#124;b"), ("<!-- x", "&#60;!-- x"), (" a ", "`a`"),
+        ('<a id="x"></a>', '&#60;a id="x">&#60;/a>'), ("a](#x)", "a&#93;(#x)"), ("{% x", "&#123;% x"),
+    ],
+)  # fmt: skip
 def test_code(text: str, shown: str) -> None:
     assert code(text) == shown
 
@@ -78,6 +82,26 @@ def test_prose_keeps_code_spans_and_marks_names_from_the_trace() -> None:
     ]
     text = prose("[[name]] and [[op]] take [[time]]: set `X=1` | <b>", evidence)
     assert text == "`attn_fwd` and aten::mm&#60;!-- x -->&#124; take 5.0 ms: set `X=1` &#124; &#60;b>"
+
+
+def test_nothing_harmful_arises_where_two_pieces_meet() -> None:
+    evidence = [
+        Evidence(id="op", label="", value="!-- x `-->", source="a", key="b"),
+        Evidence(id="time", label="", value=5, unit="](x)", source="a", key="b"),
+    ]
+    assert prose("<[[op]] [[[time]]", evidence) == "&#60;!-- x &#96;--> [5 &#93;(x)"
+
+
+def test_a_name_without_a_letter_shows_as_a_dash_and_prose_has_no_margin() -> None:
+    evidence = [Evidence(id="op", label="", value=" \x07", source="a", key="b")]
+    assert prose("[[op]]", evidence) == "—"
+    assert prose(" a [[op]]\n", evidence) == "a —"
+
+
+@given(st.text(st.characters(exclude_characters="<"), max_size=60))  # lone surrogates as well
+def test_a_cell_is_what_a_reader_of_the_table_finds(text: str) -> None:
+    (table,) = Document(f"# t\n| h | i |\n|---|---|\n| {cell(text)} | x |\n").blocks(1)[0].tables
+    assert table.rows == ((cell(text), "x"),)
 
 
 def test_templates_escape_unless_told() -> None:

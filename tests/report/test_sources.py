@@ -54,6 +54,20 @@ def test_lookups(sources: Sources, source: str, key: str, value: float | str) ->
     assert sources.value(source, key) == value
 
 
+def test_a_stated_text_is_not_read_as_a_number(sources: Sources) -> None:
+    (sources.run.path / "names.csv").write_text('name\n007\n1e5\n"" \n')
+    assert [sources.stated("names.csv", f"row={row},column=name", "text") for row in range(2)] == ["007", "1e5"]
+    assert sources.stated("t.csv", "row=1,column=note", "") == ""
+    assert sources.stated("rows.csv", "row=17,column=time", 5.0) == 5
+
+
+def test_texts_are_the_same_as_a_cell_holds_them() -> None:
+    assert same("=1+1", "'=1+1")
+    assert same("a\x00b", "a b")
+    assert not same("a", "b")
+    assert not same("=1+1", "=1+2")
+
+
 @pytest.mark.parametrize(
     ("source", "key", "message"),
     [

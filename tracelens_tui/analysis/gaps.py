@@ -9,10 +9,11 @@ The cause of a gap is read from the threads that launch on the device:
 * ``launch``: for at least half of the gap the thread was inside ops and runtime calls, busy with launching;
 * ``host``: anything else, such as Python code.
 
-The thread asked is the one that launches next.  Where it does nothing in the gap, another one held it up (the autograd
-thread gets its work from the main thread): then the thread that launched last, then those that launch most.  A wait
-counts on the launching thread if it is active when the gap begins or at its middle, and on another thread if it begins
-before the gap and returns in it, before the next launch, while the launching thread is in no op or call of its own.
+The thread asked is the one that launches next.  Where it is not launching and in nothing at the gap's middle, another
+one may have held it up (the autograd thread gets its work from the main thread): then the one that launched last is
+asked, then those that launch most.  A wait counts on the launching thread if it is active when the gap begins or at
+its middle, and on another thread if it begins before the gap and returns in it, before the next launch, while the
+launching thread is in no op or call of its own.
 """
 
 from collections.abc import Iterator
@@ -112,10 +113,9 @@ def _launching_threads(trace: Trace, tree: EventTree, device: int) -> Int64:
 def _asked(trace: Trace, tree: EventTree, gaps: _Gaps, threads: Int64) -> _Asked:
     """The launching thread where it did anything in the gap, else the first of the others that was active."""
     thread, event = gaps.thread.copy(), innermost_at(trace, tree, gaps.thread, gaps.middle)
-    idle = (gaps.thread >= 0) & (event < 0) & (_time_in_ops(trace, gaps, thread) == 0)
-    silent = np.flatnonzero(idle)
-    if len(threads) < 2 or not len(silent):
+    if len(threads) < 2:
         return _Asked(thread, event)
+    silent = np.flatnonzero((thread >= 0) & (event < 0) & ~_launching(trace, gaps, thread))
     last = _launcher(trace, tree.launch[gaps.before[silent]].astype(np.int64))
     others = np.vstack((last, *(np.full(len(silent), one) for one in threads[:_BUSIEST])))
     found = innermost_at(trace, tree, others.ravel(), np.tile(gaps.middle[silent], len(others))).reshape(others.shape)
@@ -130,7 +130,7 @@ def _causes(trace: Trace, tree: EventTree, gaps: _Gaps, asked: _Asked, wait: Int
     end = start + trace.events["dur_ns"].to_numpy()
     late = (gaps.launch >= 0) & (end[gaps.launch] > gaps.start)
     loading = _under(tree, asked.event, _named(trace, trace.names.str.contains(_LOADING), HOST_KINDS))
-    launching = 2 * _time_in_ops(trace, gaps, asked.thread) >= gaps.end - gaps.start
+    launching = _launching(trace, gaps, asked.thread)
     silent = (asked.event < 0) & ~_records_work(trace, asked.thread)
     choices = [~late, loading, wait >= 0, launching, silent]
     return np.select(choices, ["unknown", "host", "sync", "launch", "unknown"], "host")
@@ -188,7 +188,7 @@ def _waits_elsewhere(trace: Trace, gaps: _Gaps, start: Int64, end: Int64) -> Int
     What the launching thread does in an op or call of its own when the gap begins, it does without being told.
     """
     found = np.full(len(gaps.start), -1, np.int64)
-    if not len(found):
+    if not len(found) or not len(start):
         return found
     launched = trace.events["start_ns"].to_numpy()[gaps.launch]
     free = (gaps.launch >= 0) & ~_in_ops(trace, gaps.thread, gaps.start)
@@ -209,12 +209,12 @@ def _in_ops(trace: Trace, thread: Int64, time: Int64) -> Bool:
     return inside
 
 
-def _time_in_ops(trace: Trace, gaps: _Gaps, thread: Int64) -> Int64:
-    """How many ns of each gap its thread was inside an op or a runtime call."""
-    out = np.zeros(len(thread), np.int64)
+def _launching(trace: Trace, gaps: _Gaps, thread: Int64) -> Bool:
+    """Whether each thread was inside ops and runtime calls for at least half of the gap."""
+    inside = np.zeros(len(thread), np.int64)
     for mine, busy in _work(trace, thread):
-        out[mine] = covered(busy, gaps.end[mine]) - covered(busy, gaps.start[mine])
-    return out
+        inside[mine] = covered(busy, gaps.end[mine]) - covered(busy, gaps.start[mine])
+    return 2 * inside >= gaps.end - gaps.start
 
 
 def _work(trace: Trace, thread: Int64) -> Iterator[tuple[Bool, Intervals]]:

@@ -104,7 +104,9 @@ GAPS_SCHEMA: dict[str, type[pl.DataType]] = {
     "before_event": pl.UInt32,  # GPU event that ends at the gap's start
     "after_event": pl.UInt32,  # GPU event that starts at its end
     "cause": pl.String,  # "launch", "sync", "host", "unknown": what the host did in it
-    "host_event": pl.UInt32,  # innermost host event active at the gap's middle on the launching thread; null = none
+    # "sync": the call that waited; else the innermost host event at the gap's middle on the thread that explains the
+    # gap (the one that launches next, or another where that one is silent); null = none
+    "host_event": pl.UInt32,
     "in_step": pl.Boolean,  # inside a ProfilerStep annotation, or the trace has none
 }
 

@@ -48,4 +48,4 @@ def _chosen(platform: str | None, arch: Path | None) -> tuple[Platform, str] | N
 
 def _detected(metadata: TraceMetadata) -> tuple[Platform | None, str]:
     found, note = detect(metadata)
-    return (found, note) if found is not None else (None, f"{note.rstrip('. ')}: {_MEND}")
+    return (found, note) if found is not None else (None, f"{note}: {_MEND}")

@@ -77,6 +77,8 @@ class Assembler:
         self._events.clear()
         final = {"name": of_name, "thread": of_thread, "args": of_args, "detail": of_detail}
         codes = {column: mapping[events[column].to_numpy()] for column, mapping in final.items()}
+        codes["args"], args = _by_first_use(codes["args"], args)
+        codes["detail"], details = _by_first_use(codes["detail"], details)
         roles = role_codes(events["kind"].to_numpy(), codes["name"], names["name"])
         events = events.with_columns(pl.Series("role", roles), *(pl.Series(*item) for item in codes.items()))
         counts = {"phase_counts": dict(self._phases), "category_counts": dict(self._categories)}
@@ -235,6 +237,17 @@ def _set_codes(codes: Codes, dictionary: RowDictionary, part: Arguments, schema:
             .collect()
         )
         codes[recorded["event"].to_numpy()] = dictionary.add(recorded.select(found))
+
+
+def _by_first_use(codes: Codes, rows: pl.DataFrame) -> tuple[Codes, pl.DataFrame]:
+    """Number the rows after 0 in the order in which events use them, however these were batched."""
+    first = np.full(rows.height, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    first[0] = -1
+    order = np.argsort(first, kind="stable")
+    number = np.empty(rows.height, np.uint32)
+    number[order] = np.arange(rows.height, dtype=np.uint32)
+    return number[codes], rows[order]
 
 
 def _thread_frame(threads: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

@@ -6,9 +6,10 @@ stretch that is no list of events with numbers where numbers belong is refused, 
 """
 
 import io
-import re
+import json
 from collections import Counter
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -16,14 +17,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracelens_tui.ingest.dictionary import Codes, codes_by_appearance
+from tracelens_tui.ingest.dictionary import codes_by_appearance
 from tracelens_tui.ingest.document import Stretch
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
 from tracelens_tui.ingest.numbers import integer
-from tracelens_tui.ingest.objects import text_of
+from tracelens_tui.ingest.objects import args_row, text_of
 from tracelens_tui.ingest.records import (
     ARGS_KEYS,
-    COLLECTIVE_OP,
+    ARGS_RECORD,
     FLOW_CATEGORIES,
     ID_ARGS,
     LABEL_RECORD,
@@ -32,14 +33,14 @@ from tracelens_tui.ingest.records import (
     Arguments,
     Batch,
     args_group,
-    kind_of,
 )
 
 _ABSENT = msgspec.Raw(b"")
 _GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
+_BARE = "python_function"  # most events of a trace; of its kind no arguments are read
 _COLUMNS = {**ID_ARGS, **TEXT_ARGS}
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_NEWLINE, _SPACE = ord("\n"), ord(" ")
+_NEWLINE = ord("\n")
+_SEPARATOR = b"\x0b"  # the character after the newline; no JSON text holds it as it is
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -79,7 +80,7 @@ class _RawArgs:
     """The argument objects of some events, of which the same keys are wanted."""
 
     group: str  # key of ARGS_KEYS
-    text: bytes  # the objects with a zero byte between them
+    text: bytearray  # the objects with a separator between them
     events: NDArray[np.int64]
 
 
@@ -87,7 +88,6 @@ class _RawArgs:
 class Split:
     """Events whose fixed keys are columns while their arguments are text; :func:`batch_of_split` reads those."""
 
-    texts: list[Stretch]  # where all of it came from
     phases: Counter[str]
     categories: list[str]
     events: pl.DataFrame
@@ -130,11 +130,10 @@ class _Pile:
             self.uids.append(np.array(positions, np.int64))
             self.others += [event for event in events if event.ph != "X"]
         times = _texts if self.exact else _floats
-        categories = pl.Series([event.cat for event in spans], dtype=pl.String).fill_null("")
-        names = [event.name for event in spans]
-        self._add_args(categories, names, [event.args for event in spans])
-        self.categories.append(categories)
-        self.names.append(pl.Series(names, dtype=pl.String))
+        categories = [event.cat for event in spans]
+        self._add_args(spans, categories)
+        self.categories.append(pl.Series(categories, dtype=pl.String))
+        self.names.append(pl.Series([event.name for event in spans], dtype=pl.String))
         self.pids.append(_place([event.pid for event in spans]))
         self.tids.append(_place([event.tid for event in spans]))
         self.starts.append(times([event.ts for event in spans]))
@@ -144,24 +143,17 @@ class _Pile:
         self.texts.append(stretch)
         self.size += len(stretch.text)
 
-    def _add_args(self, categories: pl.Series, names: list[str | None], args: list[msgspec.Raw]) -> None:
+    def _add_args(self, spans: list[Any], categories: list[str | None]) -> None:
         """Keep the argument objects by the group of keys that is wanted of them."""
-        codes, first = codes_by_appearance(categories)
-        groups = [args_group(kind_of(category), None) for category in categories[first]]
+        rows: dict[str, list[int]] = {group: [] for group in ARGS_KEYS}
+        for row in [row for row, category in enumerate(categories) if category != _BARE]:
+            event = spans[row]
+            if event.args is not _ABSENT:
+                rows[args_group(event.cat or "", event.name)].append(row)
         for group in _GROUPS:
-            wanted = np.array([found == group for found in groups], bool)[codes]
-            rows = [row for row in np.flatnonzero(wanted).tolist() if args[row] is not _ABSENT]
-            if group == "op":
-                collectives = [row for row in rows if names[row] == COLLECTIVE_OP]
-                if collectives:
-                    self._put_args("all", collectives, args)
-                    rows = [row for row in rows if names[row] != COLLECTIVE_OP]
-            if rows:
-                self._put_args(group, rows, args)
-
-    def _put_args(self, group: str, rows: list[int], args: list[msgspec.Raw]) -> None:
-        self.args[group].append(b"\0".join([args[row] for row in rows]))
-        self.args_of[group].append(np.array(rows, np.int64) + self.spans)
+            if rows[group]:
+                self.args[group].append(_SEPARATOR.join([spans[row].args for row in rows[group]]))
+                self.args_of[group].append(np.array(rows[group], np.int64) + self.spans)
 
 
 class FastDecoder:
@@ -216,12 +208,12 @@ class FastDecoder:
 
 
 def batch_of_split(split: Split) -> Batch:
-    """Return the batch with the arguments read; raises :class:`Refused` where one is not of its usual type."""
+    """Return the batch with the arguments read."""
     return Batch(
         phases=split.phases,
         categories=split.categories,
         events=split.events,
-        args=[Arguments(_args_frame(raw), raw.events) for raw in split.args],
+        args=[part for raw in split.args for part in _arguments(raw)],
         flows=split.flows,
         labels=split.labels,
         rounded=split.rounded,
@@ -255,12 +247,11 @@ def _split(pile: _Pile) -> Split | None:
     arrow_start = _times(pile, [read([event.ts for event in arrows])])
     if start is None or duration is None or arrow_start is None:
         return None
-    category = pl.concat(pile.categories)
+    category = pl.concat(pile.categories).fill_null("")
     codes, first = codes_by_appearance(category)
     categories = category[first].to_list()
     names = pl.concat(pile.names)
     return Split(
-        texts=pile.texts,
         phases=Counter(event.ph for event in pile.others) + Counter(X=len(names)),
         categories=categories,
         events=pl.DataFrame(
@@ -298,7 +289,7 @@ def _joined(parts: list[pl.Series]) -> pl.Series:
 
 def _raw_args(pile: _Pile) -> list[_RawArgs]:
     return [
-        _RawArgs(group, b"\0".join(texts), np.concatenate(pile.args_of[group]))
+        _RawArgs(group, bytearray(_SEPARATOR).join(texts), np.concatenate(pile.args_of[group]))
         for group, texts in pile.args.items()
         if texts
     ]
@@ -324,24 +315,44 @@ def _labels(events: list[Any]) -> pl.DataFrame:
     return pl.DataFrame(texts, schema=LABEL_RECORD)
 
 
-def _args_frame(raw: _RawArgs) -> pl.DataFrame:
-    """The wanted keys of each argument object."""
-    if b"\\u" in raw.text and _SURROGATE.search(raw.text):
-        raise Refused  # polars reads half a surrogate pair as a zero byte
+def _arguments(raw: _RawArgs) -> list[Arguments]:
+    """The wanted keys of each argument object: as columns where polars reads them right, else one by one."""
+    if b"\\" not in raw.text:
+        frame = _frame_of(raw)
+        return [Arguments(frame, raw.events) if frame is not None else _one_by_one(raw)]
+    texts = raw.text.split(_SEPARATOR)
+    escaped = np.array(
+        [b"\\" in text for text in texts]
+    )  # polars unescapes text within lists, and halves of surrogates
+    parts = (_chosen(raw, texts, ~escaped), _chosen(raw, texts, escaped))
+    return [*(_arguments(parts[0]) if len(parts[0].events) else ()), _one_by_one(parts[1])]
+
+
+def _chosen(raw: _RawArgs, texts: list[bytearray], which: NDArray[np.bool_]) -> _RawArgs:
+    chosen = [texts[row] for row in np.flatnonzero(which).tolist()]
+    return _RawArgs(raw.group, bytearray(_SEPARATOR).join(chosen), raw.events[which])
+
+
+def _frame_of(raw: _RawArgs) -> pl.DataFrame | None:
+    """The wanted keys of the objects as polars reads them; None where a value is not of its usual type."""
     schema = {key: pl.Int64 if key in ID_ARGS else pl.String for key in ARGS_KEYS[raw.group]}
     try:
-        frame = pl.read_ndjson(io.BytesIO(_one_per_line(raw.text)), schema=schema)
-    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
-        raise Refused from error
-    if frame.height != len(raw.events):
-        raise Refused
-    return frame.rename({key: _COLUMNS[key] for key in schema})
+        frame = pl.read_ndjson(_one_per_line(raw.text), schema=schema)
+    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
+        return None
+    return frame.rename({key: _COLUMNS[key] for key in schema}) if frame.height == len(raw.events) else None
 
 
-def _one_per_line(args: bytes) -> memoryview:
-    """The objects, which have a zero byte between them, each on one line."""
-    text = np.frombuffer(args, np.uint8).copy()
-    newlines = text == _NEWLINE
-    text += newlines.view(np.uint8) * np.uint8(_SPACE - _NEWLINE)
-    text += (text == 0).view(np.uint8) * np.uint8(_NEWLINE)
-    return memoryview(text)
+def _one_by_one(raw: _RawArgs) -> Arguments:
+    rows = []
+    for text in raw.text.split(_SEPARATOR):
+        args = json.loads(text.decode("utf-8", "replace"), parse_float=Decimal)
+        rows.append(args_row(args if isinstance(args, dict) else {}, raw.group))
+    return Arguments(pl.DataFrame(rows, schema=ARGS_RECORD, orient="row"), raw.events)
+
+
+def _one_per_line(text: bytearray) -> io.BytesIO:
+    """The objects, each on one line."""
+    chars = np.frombuffer(text, np.uint8)
+    lines = chars - (chars - np.uint8(_NEWLINE) <= 1)  # line breaks become tabs, separators become line breaks
+    return io.BytesIO(lines.data)

@@ -49,11 +49,17 @@ class Document:
         self._wanted = size
         self._separator = b""
         self._parts: list[bytes] = []
+        self._skipped = b""  # what was left out between the latest stretch and the next one
         self.head = b""
         self.tail = b""
         self.closed = False  # the end of the list was met
         self.form = "object"  # or "array", or "lines": events one after another without a list
         self._open()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the document has its end; that of a list without an object around it may be left out."""
+        return self.form != "object" or (self.closed and self.tail.rstrip(b" \t\r\n\0").endswith(b"}"))
 
     def stretches(self) -> Iterator[Stretch]:
         """Give the event list piece by piece.  The piece marked last may hold what follows the list, too."""
@@ -68,18 +74,18 @@ class Document:
             yield cut
         while not self.closed and any(self._parts):
             rest = b"".join(self._parts)
-            self._parts = []
+            self._parts, self._skipped = [], b""
             yield Stretch(rest, last=True)
 
     def give_back(self, rest: bytes) -> None:
         """Take back the end of the latest stretch, which holds half an event: its cut was wrong."""
-        self._parts.insert(0, rest)
-        self._wanted = len(rest) + self._size
+        self._parts.insert(0, rest + self._skipped)
+        self._wanted = sum(map(len, self._parts)) + self._size  # with less, the next cut would be the same
 
     def close(self, rest: bytes) -> None:
         """Note that the list ended in the latest stretch, before ``rest``."""
         self.closed = True
-        parts, length = [rest, *self._parts], 0
+        parts, length = [rest, self._skipped, *self._parts], 0
         for part in self._blocks:
             length += len(part)
             if length < _LONGEST_TAIL:
@@ -138,9 +144,7 @@ class Document:
         at = newest.rfind(self._separator)
         if at < 0:
             return None
-        before = [*self._parts[:-1], newest[: at + 1]]
-        self._parts = [newest[at + self._separator.index(b"{", 1) :]]
-        return self._stretch(before)
+        return self._stretch(self._parts[:-1], newest, at)
 
     def _cut_anywhere(self) -> Stretch | None:
         """Cut late in all that is there, and learn what separates events from the place."""
@@ -154,10 +158,14 @@ class Document:
                 return None
             self._separator = match[0]
             at = text.rfind(self._separator)
-        self._parts = [text[at + self._separator.index(b"{", 1) :]]
-        return self._stretch([text[: at + 1]])
+        return self._stretch([], text, at)
 
-    def _stretch(self, parts: list[bytes]) -> Stretch:
+    def _stretch(self, before: list[bytes], newest: bytes, at: int) -> Stretch:
+        """Cut ``newest`` at the separator that begins there."""
+        following = at + self._separator.index(b"{", 1)
+        parts = [*before, newest[: at + 1]]
+        self._skipped = newest[at + 1 : following]
+        self._parts = [newest[following:]]
         if self.form != "lines":
             return Stretch(b"".join([b"[", *parts, b"]"]))
         lines = b"".join(parts)

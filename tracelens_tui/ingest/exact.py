@@ -14,9 +14,7 @@ _EXACT_BELOW = 2.0**43
 The base time of Kineto files keeps theirs below 7.9e12 µs; times since 1970 are beyond.
 """
 
-_PLAIN = r"^-?\d{1,15}(?:\.\d+)?$|^[1-3]\d{15}(?:\.\d+)?$"
-_DECIMALS = r"\.(\d+)$"
-_MORE_THAN_NS = r"\.\d{3}\d*[1-9]"
+_LARGEST = 4 * 10**15  # µs whose ns fit 64 bits with room for a sum
 
 
 def floats_do(ns: pl.Series) -> bool:
@@ -48,14 +46,28 @@ def ns_of_floats(values: Sequence[float | None] | NDArray[np.float64]) -> pl.Ser
 
 def ns_of_texts(values: pl.Series) -> tuple[pl.Series, int]:
     """Return the times in ns of JSON number texts, null where there is none, and how many lost digits below the ns."""
-    texts = values.str.strip_chars('"')
-    plain = texts.str.contains(_PLAIN) & ~texts.str.contains(_MORE_THAN_NS)
-    digits = texts.str.extract(_DECIMALS).fill_null("").str.head(3).str.pad_end(3, "0")
-    number = texts.str.extract(r"^(-?\d+)") + digits
-    result = number.zip_with(plain.fill_null(value=False), pl.Series([None], dtype=pl.String)).cast(pl.Int64)
-    odd = (~plain & (values != "")).fill_null(value=False).arg_true()
-    if not len(odd):
-        return result, 0
-    read = [nanoseconds(text) for text in texts[odd].to_list()]
-    result = result.scatter(odd, pl.Series([time for time, _ in read], dtype=pl.Int64))
+    text = pl.col("text")
+    whole, decimals = (text.str.split_exact(".", 1).struct.field(f"field_{part}") for part in (0, 1))
+    columns = (
+        pl.LazyFrame({"text": values})
+        .select(
+            text,
+            whole=whole.cast(pl.Int64, strict=False),
+            decimals=decimals.str.strip_chars_end("0").fill_null(""),
+        )
+        .with_columns(ns=pl.col("decimals").str.pad_end(3, "0").cast(pl.Int64, strict=False))
+        .select(
+            pl.col("whole") * 1000 + pl.when(text.str.starts_with("-")).then(-pl.col("ns")).otherwise(pl.col("ns")),
+            plain=(pl.col("decimals").str.len_bytes() <= 3) & (pl.col("whole").abs() < _LARGEST) & (pl.col("ns") >= 0),
+            given=text != "",
+        )
+        .collect()
+    )
+    plain = columns["plain"].fill_null(value=False)
+    result = columns["whole"]
+    odd = (~plain & columns["given"]).arg_true()
+    if not plain.all():
+        result = result.set(~plain, None)
+    read = [nanoseconds(value.strip('"')) for value in values[odd].to_list()]
+    result = result.scatter(odd, pl.Series([time for time, _ in read], dtype=pl.Int64)) if read else result
     return result, sum(rounded for _, rounded in read)

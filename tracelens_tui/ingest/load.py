@@ -13,7 +13,7 @@ from typing import Any
 
 from tracelens_tui.ingest.assemble import Assembler
 from tracelens_tui.ingest.background import Background
-from tracelens_tui.ingest.decode import FastDecoder, Refused, Split, batch_of_split
+from tracelens_tui.ingest.decode import FastDecoder, Refused, batch_of_split
 from tracelens_tui.ingest.document import Document, NoEventList, Stretch
 from tracelens_tui.ingest.metadata import metadata_of, top_level
 from tracelens_tui.ingest.objects import batch_of
@@ -46,7 +46,8 @@ def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = S
     report = progress or no_progress
     report("read", 0, size)
     packing = Packing()
-    with Background(blocks_of(path, packing, lambda done: report("read", done, size))) as blocks:
+    source = blocks_of(path, packing, lambda done: report("read", done, size), stretch)
+    with Background(source) as blocks:
         head, rest = peek(blocks)
         refuse_foreign(path, head)
         try:
@@ -108,8 +109,7 @@ class _Reading:
 
     def note(self, packing: Packing) -> None:
         """Count what is wrong with the file as a whole."""
-        unfinished = self._document.form == "object" and not self._document.closed
-        self.tally.partial = self._cut or unfinished or packing.cut
+        self.tally.partial = self._cut or packing.cut or not self._document.complete
         self.tally.counts["truncated"] += self.tally.partial
         self.tally.counts["trailing_bytes"] += packing.trailing_bytes
         self.tally.counts["archive_member"] += packing.files if packing.files > 1 else 0
@@ -124,7 +124,7 @@ class _Reading:
     def _hand_over(self, columns: ThreadPoolExecutor) -> None:
         split = self._fast.take()
         if split is not None:
-            self._submit(columns, partial(_finished, split))
+            self._submit(columns, partial(batch_of_split, split))
 
     def _submit(self, columns: ThreadPoolExecutor, batch: Callable[[], Batch]) -> None:
         """Have another thread make the batch and add it; wait where too many are on the way."""
@@ -144,10 +144,3 @@ class _Reading:
         elif found.rest:
             self._document.give_back(found.rest)
         return found.objects
-
-
-def _finished(split: Split) -> Batch:
-    try:
-        return batch_of_split(split)
-    except Refused:  # an argument of an unusual type
-        return batch_of(item for stretch in split.texts for item in salvage(stretch.inner, last=True).objects)

@@ -6,6 +6,7 @@ Only named keys and plain scalars are kept: no environment variables, command li
 import json
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from tracelens_tui.ingest.lenient import lenient_object
@@ -115,7 +116,7 @@ def _scalars(top: Mapping[str, Any], distributed: Mapping[str, Any]) -> dict[str
     known = {"baseTimeNanoseconds", "with_stack", "record_shapes"}
     kept = {}
     for key, value in found.items():
-        if key in known or not isinstance(value, (str, int, float)) or _PRIVATE.search(key):
+        if key in known or not isinstance(value, (str, int, float, Decimal)) or _PRIVATE.search(key):
             continue
         text = plain(str(value).lower() if isinstance(value, bool) else str(value))
         if len(text) <= _LONGEST_SCALAR:

@@ -42,7 +42,7 @@ def nanoseconds(value: Any) -> tuple[int | None, bool]:  # noqa: ANN401 - decode
 
     The time is None where there is no number or where it is beyond 146 years.
     """
-    if type(value) is int and -(10**15) < value < 10**16:
+    if type(value) is int and abs(value) <= NS_MAX // 1000:
         return value * 1000, False
     number = decimal_of(value)
     if number is None or number.adjusted() >= _DIGITS_OF_INT64:

@@ -29,7 +29,6 @@ from tracelens_tui.ingest.records import (
     Arguments,
     Batch,
     args_group,
-    kind_of,
 )
 from tracelens_tui.trace.types import Source, Trace
 
@@ -99,11 +98,10 @@ class _Collected:
 
     def _take_event(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
         category, name = text_of(event.get("cat")) or "", text_of(event.get("name"))
-        keys = ARGS_KEYS[args_group(kind_of(category), name)]
-        if args and keys:
+        group = args_group(category, name)
+        if args and ARGS_KEYS[group]:
             self.args_of.append(len(self.events))
-            numbers = (integer(args.get(key)) if key in keys else None for key in ID_ARGS)
-            self.args.append((*numbers, *(text_of(args.get(key)) if key in keys else None for key in TEXT_ARGS)))
+            self.args.append(args_row(args, group))
         start, duration = self._time(event.get("ts")), self._time(event.get("dur"))
         place = text_of(event.get("pid")), text_of(event.get("tid"))
         code = self.categories.setdefault(category, len(self.categories))
@@ -124,6 +122,13 @@ class _Collected:
         time, rounded = nanoseconds(value)
         self.rounded += rounded
         return time
+
+
+def args_row(args: Mapping[str, Any], group: str) -> tuple[Any, ...]:
+    """Return the row of ``ARGS_RECORD`` of an argument object, of which the keys of that group are read."""
+    keys = ARGS_KEYS[group]
+    numbers = (integer(args.get(key)) if key in keys else None for key in ID_ARGS)
+    return (*numbers, *(text_of(args.get(key)) if key in keys else None for key in TEXT_ARGS))
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - decoded JSON

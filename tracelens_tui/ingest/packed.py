@@ -12,10 +12,10 @@ from typing import Any, Protocol, cast
 from isal import igzip_lib
 
 from tracelens_tui.errors import UserError
-from tracelens_tui.ingest.sniff import is_json, packing_of
+from tracelens_tui.ingest.sniff import PACKINGS, is_json, packing_of
 
-BLOCK = 1 << 20
-_READ = 1 << 18
+_MAGIC = {kind: magic for magic, kind in PACKINGS.items()}
+_SNIFFED = 1 << 16  # bytes of an archive's file that tell what it is
 _DEEPEST = 3  # packings around each other; more is a bomb, not a trace
 _ISAL_ERROR = cast("type[Exception]", igzip_lib.IsalError)  # its stub says that it is an instance
 _DAMAGED = (_ISAL_ERROR, lzma.LZMAError, OSError, EOFError, zipfile.BadZipFile)
@@ -46,12 +46,14 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
 
 
-def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None]) -> Iterator[bytes]:
-    """Give the unpacked bytes of the file; ``on_read`` hears how many bytes of the file itself were consumed.
+def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size: int = 1 << 20) -> Iterator[bytes]:
+    """Give the unpacked bytes of the file in blocks of at most ``size``.
+
+    ``on_read`` hears how many bytes of the file itself were consumed.
 
     Raises UserError for a packing that cannot be undone here, and for an archive without a trace or with several.
     """
-    blocks = _raw(path, on_read)
+    blocks = _raw(path, on_read, size)
     for depth in range(_DEEPEST):
         head, blocks = peek(blocks)
         kind = packing_of(head)
@@ -62,9 +64,9 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None]) -> I
         if kind == "zip":
             if depth:
                 raise UserError(f"{path} holds a zip archive inside a {packing.compression} file; unpack it first.")
-            blocks = _zip_member(path, packing, on_read)
+            blocks = _zip_member(path, packing, on_read, size)
         else:
-            blocks = _unpacked(path, blocks, _engine(kind, path), _magic(kind), packing)
+            blocks = _unpacked(path, blocks, kind, packing, size)
     yield from blocks
 
 
@@ -80,17 +82,13 @@ def peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     return first, again()
 
 
-def _raw(path: Path, on_read: Callable[[int], None]) -> Iterator[bytes]:
+def _raw(path: Path, on_read: Callable[[int], None], size: int) -> Iterator[bytes]:
     done = 0
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(size):
             done += len(block)
             on_read(done)
             yield block
-
-
-def _magic(kind: str) -> bytes:
-    return {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh"}[kind]
 
 
 def _engine(kind: str, path: Path) -> Callable[[], _Decompressor]:
@@ -109,10 +107,9 @@ def _engine(kind: str, path: Path) -> Callable[[], _Decompressor]:
     raise UserError(f"{path} is compressed with zstd, which this Python cannot read; unpack it: zstd -d {path.name}")
 
 
-def _unpacked(
-    path: Path, blocks: Iterator[bytes], engine: Callable[[], _Decompressor], magic: bytes, packing: Packing
-) -> Iterator[bytes]:
+def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, size: int) -> Iterator[bytes]:
     """The streams that lie one after another in ``blocks``; what follows the last one is counted."""
+    engine, magic = _engine(kind, path), _MAGIC[kind]
     stream, members, given = engine(), 1, False
     waiting = b""  # bytes after the end of a stream, fewer than tell whether another one starts
     for block in blocks:
@@ -129,7 +126,7 @@ def _unpacked(
                 stream, members = engine(), members + 1
                 packing.members = members
             try:
-                out = stream.decompress(data, BLOCK)
+                out = stream.decompress(data, size)
             except _DAMAGED:
                 if not given:
                     raise UserError(f"{path} is damaged: its compressed data cannot be read.") from None
@@ -143,7 +140,7 @@ def _unpacked(
     packing.cut = packing.cut or not stream.eof
 
 
-def _zip_member(path: Path, packing: Packing, on_read: Callable[[int], None]) -> Iterator[bytes]:
+def _zip_member(path: Path, packing: Packing, on_read: Callable[[int], None], size: int) -> Iterator[bytes]:
     """The one file of the archive that may be a trace."""
     try:
         archive = zipfile.ZipFile(path)
@@ -159,15 +156,15 @@ def _zip_member(path: Path, packing: Packing, on_read: Callable[[int], None]) ->
         total = path.stat().st_size
         with archive.open(info) as member:
             read = 0
-            while block := _read(member, packing):
+            while block := _read(member, packing, size):
                 read += len(block)
                 on_read(total * read // max(1, info.file_size))
                 yield block
 
 
-def _read(member: Any, packing: Packing) -> bytes:  # noqa: ANN401 - zipfile's file object
+def _read(member: Any, packing: Packing, size: int) -> bytes:  # noqa: ANN401 - zipfile's file object
     try:
-        return member.read(BLOCK)
+        return member.read(size)
     except _DAMAGED:
         packing.cut = True
         return b""
@@ -182,7 +179,7 @@ def _may_be_trace(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bool:
         return False  # encrypted
     try:
         with archive.open(info) as member:
-            head = member.read(_READ)
+            head = member.read(_SNIFFED)
     except (*_DAMAGED, NotImplementedError):
         return False
     return is_json(head) or packing_of(head) not in {None, "zip"}

@@ -5,7 +5,10 @@ from collections import Counter
 from tracelens_tui.trace.types import DataQuality, QualityItem
 
 _MESSAGES = {
-    "truncated": ("The file ends before its event list does.", "Everything after the cut is missing from every table."),
+    "truncated": (
+        "The file was cut or is damaged: its end is missing.",
+        "What the end held is missing from every table.",
+    ),
     "unreadable_event": ("{count} event(s) could not be read and were left out.", "They are missing from every table."),
     "repaired_text": ("{count} event(s) held text that is not valid JSON or UTF-8; the text was repaired.", ""),
     "trailing_bytes": ("{count} byte(s) after the end of the compressed data were ignored.", ""),

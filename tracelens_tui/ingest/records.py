@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -123,8 +124,7 @@ ARGS_KEYS: dict[str, tuple[str, ...]] = {
 }
 """Which keys of ``args`` are read of which events, see :func:`args_group`: a key that cannot matter costs time."""
 
-COLLECTIVE_OP = "record_param_comms"
-"""The op that describes a collective; it has all keys."""
+_COLLECTIVE_OP = "record_param_comms"  # the op that describes a collective has all keys
 
 _GROUPS = {
     Kind.PYTHON_FUNCTION: "none",  # most events of a trace, and nothing in a Trace needs what they carry
@@ -140,10 +140,15 @@ def kind_of(category: str) -> Kind:
     return KINDS.get(category.lower(), Kind.OTHER)
 
 
-def args_group(kind: Kind, name: str | None) -> str:
-    """Return the key of ``ARGS_KEYS`` for an event of that kind and name."""
-    group = _GROUPS.get(kind, "all")
-    return "all" if group == "op" and name == COLLECTIVE_OP else group
+def args_group(category: str, name: str | None) -> str:
+    """Return the key of ``ARGS_KEYS`` for an event of that category and name."""
+    group = _group_of(category)
+    return "all" if group == "op" and name == _COLLECTIVE_OP else group
+
+
+@lru_cache(256)
+def _group_of(category: str) -> str:
+    return _GROUPS.get(kind_of(category), "all")
 
 
 @dataclass(frozen=True, slots=True)

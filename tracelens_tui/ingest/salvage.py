@@ -18,6 +18,8 @@ _EVENT_END = re.compile(r"\}(?=[\s,]*\{" + _KEY + ")")
 _EVENT_START = re.compile(r"\{" + _KEY)
 _LIST_END = re.compile(r'\}(?=\s*,?\s*\]\s*(?:,\s*"|\}|$))')
 _NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE = re.compile(r"[\ud800-\udfff]")
 _TRIES = 4  # ends of the broken event that are tried: a bare quote may make text within it look like one
 
 
@@ -27,6 +29,13 @@ def _not_a_number(word: str) -> Any:  # noqa: ANN401 - what json wants
 
 _strict = json.JSONDecoder(parse_float=Decimal, parse_constant=_not_a_number)
 _lax = json.JSONDecoder(parse_float=Decimal, parse_constant=lambda _: None, strict=False)
+
+
+def _ran_out(error: Exception, text: str) -> bool:
+    """Whether a reader failed because the text ended."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or not text[error.pos :].strip()
 
 
 @dataclass(slots=True)
@@ -54,6 +63,7 @@ class _Reader:
         self._text = text
         self._last = last
         self._at = 0
+        self._unfinished = False  # the text ended within the event that could not be read
         self._clean = _NOT_UTF8.search(text) is None
 
     def read(self) -> None:
@@ -79,17 +89,28 @@ class _Reader:
         for decoder in (_strict, _lax):
             try:
                 value, end = decoder.raw_decode(self._text, self._at)
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError) as error:
+                self._unfinished = _ran_out(error, self._text)
                 continue
             mended = decoder is _lax
             if not self._clean and _NOT_UTF8.search(self._text, self._at, end):
                 value, mended = _lax.decode(_NOT_UTF8.sub("\ufffd", self._text[self._at : end])), True
+            mended = mended or self._halved(value, end)
             self._take(value, end, mended=mended)
             return True
         return False
 
+    def _halved(self, value: Any, end: int) -> bool:  # noqa: ANN401 - decoded JSON
+        """Whether a value holds half of a surrogate pair, which no Unicode text may."""
+        if not _SURROGATE.search(self._text, self._at, end):
+            return False
+        return _LONE.search(json.dumps(value, ensure_ascii=False, default=str)) is not None
+
     def _mended(self) -> bool:
         """Read a broken event by repairing its text, or skip it."""
+        if self._unfinished and not self._last:
+            self._leave(self._at)
+            return False
         ends = [match.end() for match, _ in zip(_EVENT_END.finditer(self._text, self._at), range(_TRIES), strict=False)]
         if not ends and (match := _LIST_END.search(self._text, self._at)):
             ends = [match.end()]

@@ -33,7 +33,7 @@ _AMD_GENERATIONS = {
 
 
 def detect(metadata: TraceMetadata) -> tuple[Platform | None, str]:
-    """Return the platform of the trace and a sentence on how it was found, or None and why not.
+    """Return the platform of the trace and a phrase on how it was found, or None and why not.
 
     Several kinds of GPU in one file, or properties that fit several GPUs, give None: nothing is guessed.
     """
@@ -43,7 +43,7 @@ def detect(metadata: TraceMetadata) -> tuple[Platform | None, str]:
     names = {platform.name if platform else None for platform, _ in answers}
     if len(names) > 1:
         listed = ", ".join(sorted({_shown(device) for device in metadata.devices}))
-        return None, f"the trace lists different GPUs ({listed}): give --platform"
+        return None, f"the trace lists different GPUs ({listed})"
     platform, how = answers[0]
     if platform is None and all(_is_generic(device.name) for device in metadata.devices):
         by_hint, hint = _from_hints(metadata.gpu_name_hints, how)
@@ -59,8 +59,8 @@ def _from_hints(hints: Iterable[str], otherwise: str) -> tuple[Platform | None, 
         hint, candidates = next(iter(known.items()))
         return candidates[0], f"GPU name '{plain(hint, 60)}' in the trace's metadata"
     if distinct:
-        return None, f"the trace's metadata names {', '.join(sorted(distinct))}: give --platform"
-    return None, f"{otherwise}; give --platform"
+        return None, f"the trace's metadata names {', '.join(sorted(distinct))}"
+    return None, otherwise
 
 
 def _of_device(device: DeviceProperties) -> tuple[Platform | None, str]:
@@ -74,14 +74,14 @@ def _of_device(device: DeviceProperties) -> tuple[Platform | None, str]:
         return None, _why_not_by_name(shown, device)
     platform = candidates[0]
     if _has_more_memory(platform, device):
-        return None, f"GPU '{shown}' has more memory than the known {platform.name}: give --platform or --arch"
+        return None, f"GPU '{shown}' has more memory than the known {platform.name}"
     return _as_reported(platform, device, f"deviceProperties name '{shown}'")
 
 
 def _why_not_by_name(shown: str, device: DeviceProperties) -> str:
     alike = [p.name for p in _matching(device)]
     hint = f" (its properties are those of {' or '.join(alike)})" if alike else ""
-    return f"GPU '{shown}' is not a known platform{hint}: give --platform or --arch"
+    return f"GPU '{shown}' is not a known platform{hint}"
 
 
 def _by_name(name: str) -> list[Platform]:
@@ -112,13 +112,13 @@ def _by_properties(device: DeviceProperties) -> tuple[Platform | None, str]:
         f"the GPU's name is generic ('{plain(device.name, 40)}')" if device.name.strip() else "the GPU has no name"
     )
     if device.sm_count is None or device.memory_bytes is None:
-        return None, f"{unnamed} and its SMs and memory are not recorded: give --platform"
+        return None, f"{unnamed} and its SMs and memory are not recorded"
     fitting = _matching(device)
     if len(fitting) == 1:
         return fitting[0], f"{what} ({unnamed})"
     if fitting:
-        return None, f"{unnamed} and {what} are those of {' and '.join(p.name for p in fitting)}: give --platform"
-    return None, f"{unnamed} and no known GPU has {what}: give --platform or --arch"
+        return None, f"{unnamed} and {what} are those of {' and '.join(p.name for p in fitting)}"
+    return None, f"{unnamed} and no known GPU has {what}"
 
 
 def _matching(device: DeviceProperties) -> list[Platform]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tracelens_tui.report.markdown import Md, cell, code, escaped, prose
-from tracelens_tui.report.numbers import NONE, NOT_QUANTIFIABLE, figure, marker, ms, pct, ratio, score, share
+from tracelens_tui.report.numbers import NONE, NOT_QUANTIFIABLE, figure, marker, number, pct, ratio, score, share
 from tracelens_tui.run.findings import Finding, FusedKernel, Operation
 from tracelens_tui.text import clip
 
@@ -98,7 +98,7 @@ def card_of(finding: Finding, number: int) -> Card:
         operations=tuple(operation_row(operation) for operation in finding.operations),
         kernels=tuple(_kernel_row(kernel) for kernel in finding.kernels),
         metrics=tuple(
-            (escaped(row.metric), prose(row.value, finding.evidence), Md("Yes" if row.flagged else "No"))
+            (cell(row.metric), prose(row.value, finding.evidence), Md("Yes" if row.flagged else "No"))
             for row in finding.metrics
         ),
         coverage=Md(_coverage(finding.kernels)),
@@ -110,11 +110,11 @@ def card_of(finding: Finding, number: int) -> Card:
 def operation_row(operation: Operation) -> tuple[Md, ...]:
     """Return the ten cells of a row of a compute finding's table."""
     return (
-        escaped(clip(operation.name, NAME_LIMIT)),
+        cell(clip(operation.name, NAME_LIMIT)),
         cell(operation.args),
         cell(operation.kernel_path),
         cell(operation.kernel_name),
-        Md(ms(operation.time_ms)),
+        Md(number(operation.time_ms)),
         Md(pct(operation.percent_of_window)),
         Md(str(operation.count)),
         Md(ratio(operation.flops_per_byte)),
@@ -157,9 +157,9 @@ def _coverage(kernels: Sequence[FusedKernel]) -> str:
 
 def _kernel_row(kernel: FusedKernel) -> tuple[Md, ...]:
     return (
-        escaped(clip(kernel.name, KERNEL_NAME_LIMIT)),
-        escaped(kernel.type),
-        Md(f"{kernel.duration_us:.2f}"),
+        cell(clip(kernel.name, KERNEL_NAME_LIMIT)),
+        cell(kernel.type),
+        Md(number(kernel.duration_us)),
         Md("Yes" if kernel.modelled else "No"),
     )
 

@@ -61,12 +61,12 @@ def segments(inputs: Inputs) -> list[tuple[str, float, str]]:
     total = sum(ms for _, ms in rows)
     scale = compute / total if total > compute else 1.0
     bars = [
-        (_math_free(f"{name} — {ms:.1f} ms ({100 * ms / baseline:.1f}%)"), ms * scale, _PALETTE[i % len(_PALETTE)])
+        (_math_free(f"{name} — {ms:,.1f} ms ({100 * ms / baseline:.1f}%)"), ms * scale, _PALETTE[i % len(_PALETTE)])
         for i, (name, ms) in enumerate(rows)
     ]
     rest = baseline - sum(ms for _, ms, _ in bars)
     if rest > 0:
-        bars.append((f"Non-computing — {rest:.1f} ms ({100 * rest / baseline:.1f}%)", rest, _GREY))
+        bars.append((f"Non-computing — {rest:,.1f} ms ({100 * rest / baseline:.1f}%)", rest, _GREY))
     return bars
 
 

@@ -8,7 +8,7 @@ from tracelens_tui.report.check_equal import ABS, equal
 from tracelens_tui.report.check_ranking import ranking_problems
 from tracelens_tui.report.findings_check import check_findings
 from tracelens_tui.report.inputs import Inputs
-from tracelens_tui.report.sources import Sources
+from tracelens_tui.report.sources import Sources, same
 from tracelens_tui.run.manifest import CategoryManifest, CategoryMetadata, CategoryMetrics, OperationMetrics, TimeNs
 from tracelens_tui.run.store import MANIFEST, RunDir, findings_file, metrics_file, table_file
 
@@ -151,8 +151,9 @@ def _metrics(inputs: Inputs, sources: Sources) -> Iterator[str]:
 def _table_row(operation: OperationMetrics, sources: Sources) -> Iterator[str]:
     """An operation against its row of ``unified_perf_summary.csv``."""
     row = f"row={operation.row}"
-    name, count = (sources.value(UNIFIED, f"{row},column={column}") for column in ("name", "operation_count"))
-    if name != operation.name:
+    name = sources.stated(UNIFIED, f"{row},column=name", operation.name)
+    count = sources.value(UNIFIED, f"{row},column=operation_count")
+    if not same(operation.name, name):
         yield f"name is {operation.name!r}, {UNIFIED} has {name!r}"
     if count != operation.count:
         yield f"count is {operation.count}, {UNIFIED} has {count}"

@@ -209,5 +209,5 @@ def _detail_problems(document: Document, block: Block, tier: str, number: int) -
     if headers != [DATA[tier]] or not block.tables[0].rows:
         yield f"the detail block's data table is {headers}"
     estimates = [marker for marker in block.markers if marker.attributes.get("kind") == "detail_estimate"]
-    if len(estimates) != (0 if any(SENTINEL in line.lower() for line in block.lines) else 1):
+    if len(estimates) != (0 if any(line.lower() == SENTINEL for line in block.lines) else 1):
         yield "the detail block has not exactly one detail_estimate marker or the sentence that stands for it"

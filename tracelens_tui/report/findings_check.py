@@ -168,7 +168,7 @@ def _evidence_problems(finding: Finding, sources: Sources) -> Iterator[str]:
     yield from (f"evidence {one} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1}))
     for item in finding.evidence:
         try:
-            found = sources.value(item.source, item.key)
+            found = sources.stated(item.source, item.key, item.value)
         except UserError as error:
             yield f"evidence {item.id}: {error}"
             continue

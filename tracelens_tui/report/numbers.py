@@ -1,14 +1,26 @@
-"""How the report prints quantities."""
+"""How the report prints quantities.
+
+A quantity with its unit, in prose or in a table, has thousands separators: ``56,699.76 ms``.  What consumers read as a
+number has none: the markers, the cells of columns of bare numbers (``Time (ms)``, ``Count``, …), and the peak in
+``68.6% of 1273 TFLOPS``.
+"""
 
 NOT_QUANTIFIABLE = "Not quantifiable from trace data"
 NONE = "—"
 
 
-def ms(value: float | None) -> str:
-    """Return milliseconds with two decimals, four where two would hide the value."""
-    if value is None:
-        return NONE
-    return f"{value:.4f}" if 0 < abs(value) < 0.1 else f"{value:.2f}"
+def ms(value: float) -> str:
+    """Return milliseconds as people read them: ``56,699.76 ms``, four decimals where two would hide the value."""
+    return f"{value:,.{_decimals(value)}f} ms"
+
+
+def number(value: float) -> str:
+    """Return a time for a cell of bare numbers: ``56699.76``, four decimals where two would hide the value."""
+    return f"{value:.{_decimals(value)}f}"
+
+
+def _decimals(value: float) -> int:
+    return 4 if 0 < abs(value) < 0.1 else 2
 
 
 def pct(value: float | None, digits: int = 2) -> str:

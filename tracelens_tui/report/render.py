@@ -9,21 +9,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tracelens_tui.report import charts, summary
 from tracelens_tui.report.cards import card_of
-from tracelens_tui.report.evidence import resolve
-from tracelens_tui.report.inputs import Inputs, Ranked, read_inputs
-from tracelens_tui.report.markdown import Md, escaped, finalize
-from tracelens_tui.report.numbers import NONE, figure, marker, ms, pct
+from tracelens_tui.report.inputs import Inputs, read_inputs
+from tracelens_tui.report.machine import report_json
+from tracelens_tui.report.markdown import Md, cell, escaped, finalize
+from tracelens_tui.report.numbers import NONE, figure, marker, number, pct
 from tracelens_tui.resources import TEMPLATES
 from tracelens_tui.run.findings import FindingsFile
-from tracelens_tui.run.manifest import (
-    UNKNOWN_MODEL,
-    AnalysisFinding,
-    AnalysisJson,
-    AnalysisOperation,
-    TimeUs,
-)
+from tracelens_tui.run.manifest import UNKNOWN_MODEL
 from tracelens_tui.run.store import CHART, REPORT, REPORT_JSON, RunDir
+from tracelens_tui.text import plain
 
+UNNAMED_MODEL = "Workload"
 _PEAKS = (("matrix_bf16", "Peak MAF BF16"), ("matrix_fp8", "Peak MAF FP8"), ("matrix_fp4", "Peak MAF FP4"))
 
 
@@ -89,51 +85,11 @@ def findings_markdown(file: FindingsFile) -> str:
     return _environment().get_template("findings.md.j2").render(file=file, cards=cards)
 
 
-def report_json(inputs: Inputs) -> AnalysisJson:
-    """Return the content of ``analysis.json``."""
-    manifest = inputs.manifest
-    time = manifest.time_ns
-    return AnalysisJson(
-        model=inputs.model.model,
-        platform=manifest.platform,
-        time_us=None if time is None else TimeUs(**{name: ns / 1000 for name, ns in time.model_dump().items()}),
-        findings=[_machine(item) for item in inputs.ranked],
-        warnings=summary.warnings(inputs),
-    )
-
-
-def _machine(item: Ranked) -> AnalysisFinding:
-    finding = item.finding
-    return AnalysisFinding(
-        id=finding.id,
-        tier=finding.tier,
-        category=finding.category,
-        rank=item.rank.global_rank,
-        title=resolve(finding.title, finding.evidence),
-        library=finding.library,
-        bound=finding.bound,
-        confidence=finding.confidence,
-        impact=finding.impact,
-        operations=[
-            AnalysisOperation(
-                name=operation.name,
-                dims=operation.dims,
-                dtype=operation.dtype,
-                count=operation.count,
-                time_ms=operation.time_ms,
-                efficiency_percent=operation.efficiency_percent,
-            )
-            for operation in finding.operations
-        ],
-        insight=resolve(finding.insight, finding.evidence),
-        action=resolve(finding.action, finding.evidence),
-    )
-
-
 def report_title(inputs: Inputs) -> Md:
     """Return the report's title."""
-    model = "Workload" if inputs.model.model == UNKNOWN_MODEL else inputs.model.model
-    return Md(f"{escaped(model)} - {escaped(inputs.manifest.platform)} Standalone Analysis")
+    model = UNNAMED_MODEL if inputs.model.model == UNKNOWN_MODEL else inputs.model.model
+    names = [escaped(plain(model).strip() or UNNAMED_MODEL), escaped(plain(inputs.manifest.platform).strip() or NONE)]
+    return Md(f"{' - '.join(names)} Standalone Analysis")
 
 
 def priority_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
@@ -141,8 +97,8 @@ def priority_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
     return [
         (
             Md(str(row.rank)),
-            escaped(row.display_name),
-            Md(ms(row.gpu_kernel_time_ms)),
+            cell(row.display_name),
+            Md(number(row.gpu_kernel_time_ms)),
             Md(pct(row.percent_of_compute, 1)),
             Md(str(row.operation_count)),
             Md(marker(row.impact_score_low)),
@@ -155,19 +111,19 @@ def priority_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
 def model_rows(inputs: Inputs) -> list[tuple[Md, Md]]:
     """Return what is known of the model."""
     names = ("model", "architecture", "scale", "precision")
-    return [(Md(name.capitalize()), escaped(str(getattr(inputs.model, name)))) for name in names]
+    return [(Md(name.capitalize()), cell(str(getattr(inputs.model, name)))) for name in names]
 
 
 def hardware_rows(inputs: Inputs) -> list[tuple[Md, Md]]:
     """Return what is known of the GPU."""
-    rows = [(Md("Platform"), escaped(inputs.manifest.platform))]
+    rows = [(Md("Platform"), cell(inputs.manifest.platform))]
     data = inputs.metadata
     known = data is not None and data.peak_hbm_bw_tbs is not None
     rows.append((Md("Peak HBM BW"), Md(f"{figure(data.peak_hbm_bw_tbs)} TB/s" if data and known else NONE)))
     peaks = data.max_achievable_tflops if data else {}
     rows += [(Md(label), Md(f"{figure(peaks[spec])} TFLOPS")) for spec, label in _PEAKS if spec in peaks]
     if inputs.manifest.platform_note:
-        rows.append((Md("Recognised by"), escaped(inputs.manifest.platform_note)))
+        rows.append((Md("Recognised by"), cell(inputs.manifest.platform_note)))
     return rows
 
 

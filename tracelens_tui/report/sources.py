@@ -26,6 +26,7 @@ from pydantic import JsonValue
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.run.store import RunDir
+from tracelens_tui.text import cell_text
 
 Cell = float | int | str
 
@@ -51,10 +52,20 @@ class Sources:
 
     def value(self, source: str, key: str) -> Cell:
         """Return the quantity; UserError that names file and key where there is none."""
+        return self._value(source, key, as_text=False)
+
+    def stated(self, source: str, key: str, value: Cell) -> Cell:
+        """Return what stands where ``value`` is said to stand: a text is not read as a number, and may be empty.
+
+        UserError as for :meth:`value`.
+        """
+        return self._value(source, key, as_text=isinstance(value, str))
+
+    def _value(self, source: str, key: str, *, as_text: bool) -> Cell:
         scale = _SCALE.search(key)
         place = key[: scale.start()] if scale else key
         try:
-            found = self._cell(source, place)
+            found = self._cell(source, place, as_text=as_text)
         except LookupError as error:
             raise UserError(f"{self.run.path / source}: {key}: {error.args[0]}") from None
         return _scaled(found, scale[1]) if scale else found
@@ -65,9 +76,9 @@ class Sources:
             self._tables[source] = read_csv(self.run.absolute(source))
         return self._tables[source]
 
-    def _cell(self, source: str, place: str) -> Cell:
+    def _cell(self, source: str, place: str, *, as_text: bool) -> Cell:
         if source.endswith(".csv"):
-            return _csv_cell(self.table(source), place)
+            return _csv_cell(self.table(source), place, as_text=as_text)
         if source.endswith(".json"):
             return _json_cell(self._document(source), place)
         raise LookupError("the file is neither CSV nor JSON")
@@ -92,9 +103,9 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def same(stated: Cell, found: Cell) -> bool:
-    """True where a stated quantity is the found one (numbers to six digits, texts exactly)."""
+    """True where a stated quantity is the found one: numbers to six digits, texts as they stand in a CSV cell."""
     if isinstance(stated, str) or isinstance(found, str):
-        return str(stated) == str(found)
+        return cell_text(str(stated)) == cell_text(str(found))
     return math.isclose(stated, found, rel_tol=1e-6, abs_tol=1e-9)
 
 
@@ -107,11 +118,11 @@ def _read_document(path: Path) -> JsonValue:
         raise UserError(f"{path}: cannot be read: {error}") from None
 
 
-def _csv_cell(rows: Sequence[dict[str, str]], place: str) -> Cell:
+def _csv_cell(rows: Sequence[dict[str, str]], place: str, *, as_text: bool) -> Cell:
     match = _CSV_KEY.fullmatch(place)
     if match is None:
         raise LookupError("the key of a CSV is row=…,column=…")
-    cells = [_column(row, match["column"]) for row in _rows(rows, match["row"])]
+    cells = [_column(row, match["column"], as_text=as_text) for row in _rows(rows, match["row"])]
     if len(cells) == 1:
         return cells[0]
     numbers = [cell for cell in cells if not isinstance(cell, str)]
@@ -140,10 +151,12 @@ def _numbered(rows: Sequence[dict[str, str]], number: str) -> dict[str, str]:
     return rows[int(number)]
 
 
-def _column(row: dict[str, str], name: str) -> Cell:
+def _column(row: dict[str, str], name: str, *, as_text: bool) -> Cell:
     if name not in row:
         raise LookupError(f"there is no column {name!r}")
     text = row[name]
+    if as_text:
+        return text
     if not text:
         raise LookupError("the cell is empty")
     return _number(text)

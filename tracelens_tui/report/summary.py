@@ -3,9 +3,10 @@
 import math
 
 from tracelens_tui.report.inputs import Inputs, Ranked
-from tracelens_tui.report.markdown import Md, escaped, prose
-from tracelens_tui.report.numbers import NONE, ms, pct, score, share
+from tracelens_tui.report.markdown import Md, cell, escaped, prose
+from tracelens_tui.report.numbers import NONE, ms, number, pct, score, share
 from tracelens_tui.run.findings import FindingsFile, Priority
+from tracelens_tui.text import plain
 
 NO_COMPUTE = "✅ No compute kernel optimization opportunities identified"
 NO_FUSION = "No kernel fusion opportunities detected."
@@ -25,30 +26,30 @@ def metric_rows(inputs: Inputs) -> list[tuple[Md, Md]]:
     use = inputs.manifest.gpu_utilization
     top = _top(inputs)
     known = inputs.manifest.time_ns is not None
-    bottleneck = f"{escaped(top.display_name)} ({pct(top.percent_of_compute, 1)} of compute time)" if top else "none"
+    bottleneck = f"{top.display_name} ({pct(top.percent_of_compute, 1)} of compute time)" if top else "none"
     return [
-        (Md("Total Time"), Md(f"{ms(use.total_time_ms)} ms" if known else "n/a (no GPU events)")),
+        (Md("Total Time"), Md(ms(use.total_time_ms) if known else "n/a (no GPU events)")),
         (Md("Compute %"), Md(pct(use.computation_time_percent) if known else "n/a")),
         (Md("Idle %"), Md(pct(use.idle_time_percent) if known else "n/a")),
         (Md("Exposed Communication %"), Md(pct(use.exposed_comm_time_percent) if known else "n/a")),
-        (Md("Top Bottleneck Category"), Md(bottleneck)),
+        (Md("Top Bottleneck Category"), cell(bottleneck)),
     ]
 
 
 def failed_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
     """Return the sub-agents that failed or were stood in for: analysis, tier, what happened."""
     rows = [(file, _failure(file)) for file in inputs.files.values()]
-    return [(escaped(file.display_name), Md(file.tier), escaped(text)) for file, text in rows if text]
+    return [(cell(file.display_name), Md(file.tier), cell(text)) for file, text in rows if text]
 
 
 def variance_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
     """Return the ops whose calls differ too much for a mean to say much."""
     return [
         (
-            escaped(operation.name),
-            escaped(name),
+            cell(operation.name),
+            cell(name),
             Md(NONE if operation.cov is None else f"{operation.cov:.2f}"),
-            Md(ms(operation.time_ms)),
+            Md(number(operation.time_ms)),
         )
         for name, metrics in inputs.metrics.items()
         for operation in metrics.operations
@@ -58,21 +59,20 @@ def variance_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
 
 def quality_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
     """Return the defects of the data that touch the numbers."""
-    return [
-        (escaped(row.message), Md(str(row.count)), escaped(row.effect or NONE)) for row in inputs.quality if row.notable
-    ]
+    return [(cell(row.message), Md(str(row.count)), cell(row.effect or NONE)) for row in inputs.quality if row.notable]
 
 
 def warnings(inputs: Inputs) -> list[str]:
     """Return the report's warnings for machines, one line each, as plain text."""
     failed = [f"{file.display_name}: {text}" for file in inputs.files.values() if (text := _failure(file))]
     varying = [
-        f"{name}: the calls of {operation.name} vary (CoV {operation.cov or 0:.2f}, {ms(operation.time_ms)} ms)"
+        f"{name}: the calls of {operation.name} vary (CoV {operation.cov or 0:.2f}, {ms(operation.time_ms)})"
         for name, metrics in inputs.metrics.items()
         for operation in metrics.operations
         if operation.high_variance
     ]
-    return failed + varying + [f"{row.code} ({row.count}): {row.message}" for row in inputs.quality if row.notable]
+    quality = [f"{row.code} ({row.count:,}): {row.message}" for row in inputs.quality if row.notable]
+    return [plain(text) for text in (*failed, *varying, *quality)]
 
 
 def nothing_compute(inputs: Inputs) -> Md:
@@ -104,7 +104,7 @@ def _time(inputs: Inputs) -> str:
         return "The trace has no GPU events, so nothing can be said about kernels, idle time or communication."
     use = manifest.gpu_utilization
     return (
-        f"Device {manifest.device} ({escaped(manifest.platform)}) was traced for {ms(use.total_time_ms)} ms: "
+        f"Device {manifest.device} ({escaped(manifest.platform)}) was traced for {ms(use.total_time_ms)}: "
         f"{share(use.computation_time_percent)} compute, {share(use.exposed_comm_time_percent)} exposed communication, "
         f"{share(use.exposed_memcpy_time_percent)} exposed copies, {share(use.idle_time_percent)} idle."
     )
@@ -115,8 +115,8 @@ def _bottleneck(inputs: Inputs) -> str:
     if top is None:
         return ""
     return (
-        f"{escaped(top.display_name)} is the largest kernel category with {ms(top.gpu_kernel_time_ms)} ms, "
-        f"{share(top.percent_of_compute)} of compute time, in {top.operation_count} distinct "
+        f"{escaped(top.display_name)} is the largest kernel category with {ms(top.gpu_kernel_time_ms)}, "
+        f"{share(top.percent_of_compute)} of compute time, in {top.operation_count:,} distinct "
         f"{'op' if top.operation_count == 1 else 'ops'}."
     )
 

@@ -7,7 +7,14 @@ are ours stand last in each class.  Times are in the unit of their suffix, perce
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, ConfigDict, Field, JsonValue
+from pydantic import (
+    AliasChoices,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from tracelens_tui.run.findings import SCHEMA_VERSION, Confidence, Impact, Schema, Tier
 
@@ -372,14 +379,26 @@ class TimeUs(Schema):
 
 
 class AnalysisOperation(Schema):
-    """One op of a finding."""
+    """One op of a finding.
+
+    ``dims`` has an entry per tensor argument: its sides, or for a list of tensors the sides of each.  Of a long list
+    only the first stand there; ``dims_omitted`` counts the others, and is written only where there are some.
+    """
 
     name: str
-    dims: list[list[int]] | None
+    dims: list[list[int] | list[list[int]]] | None
     dtype: str | None
     count: int
     time_ms: float
     efficiency_percent: float | None
+    dims_omitted: int = 0
+
+    @model_serializer(mode="wrap")
+    def _without_zero(self, handler: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        found: dict[str, JsonValue] = handler(self)
+        if not self.dims_omitted:
+            del found["dims_omitted"]
+        return found
 
 
 class AnalysisFinding(Schema):

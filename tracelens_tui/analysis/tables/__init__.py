@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tracelens_tui.analysis.model import Analysis
+from tracelens_tui.analysis.tables.cells import is_plain, plain_cells
 from tracelens_tui.analysis.tables.collectives import coll_analysis
 from tracelens_tui.analysis.tables.kernels import kernel_summary, short_kernel_histogram, short_kernels_summary
 from tracelens_tui.analysis.tables.launchers import ops_summary, ops_summary_by_category, ops_unique_args
@@ -39,9 +40,12 @@ TABLES = {
 
 
 def all_tables(analysis: Analysis) -> dict[str, pl.DataFrame]:
-    """Return every table by name; a table without rows keeps its columns."""
+    """Return every table by name, all text plain; a table without rows keeps its columns."""
     work = gpu_work(analysis)
-    return {name: make(work) for name, make in TABLES.items()}
+    tables = {name: make(work) for name, make in TABLES.items()}
+    if is_plain(analysis.trace):
+        return tables
+    return {name: plain_cells(table) for name, table in tables.items()}
 
 
 def write_tables(analysis: Analysis, out_dir: Path, fmt: str = "csv") -> list[Path]:

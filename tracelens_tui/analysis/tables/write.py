@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tracelens_tui.analysis.tables.cells import csv_cells
 from tracelens_tui.atomic import replacing
 from tracelens_tui.errors import UserError
 from tracelens_tui.text import clip
@@ -48,10 +49,15 @@ def _writer(fmt: str) -> Callable[[Mapping[str, pl.DataFrame], Path], list[Path]
 def _write_one(frame: pl.DataFrame, path: Path, fmt: str) -> Path:
     with replacing(path) as temporary:
         if fmt == "csv":
-            _spelt(frame).write_csv(temporary)
+            temporary.write_bytes(csv_bytes(frame))
         else:
             frame.write_parquet(temporary)
     return path
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a table as a CSV file: booleans as pandas spells them, no text that a spreadsheet would run."""
+    return csv_cells(_spelt(frame)).write_csv().encode()
 
 
 def _spelt(frame: pl.DataFrame) -> pl.DataFrame:

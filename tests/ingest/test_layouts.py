@@ -1,0 +1,137 @@
+"""The same events, written in every layout that JSON allows, cut in every size: always the same Trace."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.ingest.making import decoded, document, event, head, load, same, sample, text
+from tracelens_tui.ingest.objects import trace_from_objects
+
+SIZES = {"stretch": 300, "pile": 900}
+
+
+def _spaced(indent: int) -> Callable[[], bytes]:
+    return lambda: msgspec.json.format(document(), indent=indent)
+
+
+def _shuffled_keys() -> bytes:
+    events = [dict(sorted(item.items(), reverse=turn % 2 == 0)) for turn, item in enumerate(sample())]
+    return text({"traceEvents": events, **head()})
+
+
+def _kineto() -> bytes:
+    """The writer's own form: one top key a line, an event on five to seven lines, args on few."""
+    out = [b"\n{\n"]
+    for key, value in head().items():
+        out.append(b"  " + text(key) + b": " + text(value) + b",\n")
+    out.append(b'  "traceEvents": [\n')
+    for number, item in enumerate(sample()):
+        args = item.get("args")
+        plain = {key: value for key, value in item.items() if key not in {"ts", "dur", "args"}}
+        lines = [text(plain)[1:-1]] if plain else []
+        if "ts" in item:
+            lines.append(text({key: item[key] for key in ("ts", "dur") if key in item})[1:-1])
+        if args is not None:
+            lines.append(b'"args": {\n      ' + text(args)[1:-1].replace(b',"', b',\n      "', 1) + b"\n    }")
+        out.append((b",\n" if number else b"") + b"  {\n    " + b",\n    ".join(lines) + b"\n  }")
+    return b"".join([*out, b'\n  ],\n  "traceName": "fit-[S]x.json"\n}\n'])
+
+
+def _strange_space() -> bytes:
+    pieces = [_loose(item) for item in sample()]
+    return text(head())[:-1] + b' , "traceEvents"\n:\n[' + b"\n ,\t".join(pieces) + b" ] } "
+
+
+def _loose(value: Any) -> bytes:
+    if isinstance(value, dict):
+        pairs = [text(key) + b"\t:\r\n " + _loose(item) for key, item in value.items()]
+        return b"{ " + b" ,\n\n".join(pairs) + b"\t}"
+    return b"[\n" + b"\n,".join(map(_loose, value)) + b" ]" if isinstance(value, list) else text(value)
+
+
+LAYOUTS: dict[str, Callable[[], bytes]] = {
+    "one line": document,
+    "indent 2": _spaced(2),
+    "indent 4": _spaced(4),
+    "one event a line": lambda: text(head())[:-1] + b',"traceEvents":[\n' + b",\n".join(map(text, sample())) + b"\n]}",
+    "Kineto": _kineto,
+    "keys in any order, events first": _shuffled_keys,
+    "strange white space": _strange_space,
+    "BOM": lambda: b"\xef\xbb\xbf" + document(),
+    "escaped characters": lambda: json.dumps(json.loads(document(), parse_float=_Number), default=str).encode(),
+}
+
+
+class _Number(float):
+    """A float that json writes with the digits it was read with."""
+
+    def __new__(cls, digits: str) -> "_Number":
+        made = super().__new__(cls, digits)
+        made.digits = digits  # type: ignore[attr-defined]
+        return made
+
+    def __repr__(self) -> str:
+        return self.digits  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def expected() -> Any:
+    return trace_from_objects(sample(), metadata=head())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sizes", [SIZES, {"stretch": 2000, "pile": 2000}, {}], ids=["tiny", "small", "whole"])
+def test_every_layout_and_cut_gives_the_same_trace(tmp_path, expected, layout, sizes):
+    data = LAYOUTS[layout]()
+    if layout != "escaped characters":
+        assert decoded(data.removeprefix(b"\xef\xbb\xbf"))["traceEvents"] == sample(), "the layout itself is wrong"
+    same(load(tmp_path, data, **sizes), expected)
+
+
+def test_metadata_after_the_events_with_objects_that_look_like_events(tmp_path, expected):
+    extra = [{"ph": "X", "name": "none"}, {"ph": "X", "name": "none either"}] * 20
+    events_first = text({"traceEvents": sample(), "more": extra, **head()})
+    for sizes in ({}, SIZES):
+        same(load(tmp_path, events_first, **sizes), expected)
+
+
+@pytest.mark.parametrize("tail", [b"]", b",]", b"", b","], ids=["closed", "comma", "open", "open comma"])
+def test_bare_array_with_or_without_its_end(tmp_path, tail):
+    data = b"[" + b",".join(map(text, sample())) + tail
+    for sizes in ({}, SIZES):
+        trace = load(tmp_path, data, **sizes)
+        same(trace, trace_from_objects(sample()))
+
+
+def test_one_event_per_line_without_a_list(tmp_path):
+    for separator in (b"\n", b"\n\n", b"\r\n"):
+        data = separator.join(map(text, sample())) + separator
+        for sizes in ({}, SIZES):
+            same(load(tmp_path, data, **sizes), trace_from_objects(sample()))
+
+
+def test_events_of_one_object_over_several_lines_without_a_list(tmp_path):
+    first = text(sample()[0]) + b"\n"
+    data = first + b"\n".join(msgspec.json.format(text(item), indent=2) for item in sample()[1:])
+    same(load(tmp_path, data, **SIZES), trace_from_objects(sample()))
+
+
+def test_a_list_nested_in_the_metadata_is_not_the_event_list(tmp_path, expected):
+    decoy = {"metadata": {"traceEvents": [event("kernel", "decoy", "1", "1", 0, 0)]}}
+    same(load(tmp_path, text({**decoy, **head(), "traceEvents": sample()})), expected)
+
+
+def test_many_events_in_many_piles(tmp_path):
+    events = sample(700)
+    trace = load(tmp_path, document(events), stretch=20_000, pile=50_000)
+    same(trace, trace_from_objects(events, metadata=head()))
+    assert trace.metadata.phase_counts == {"M": 3, "X": 1 + 4 * 700, "s": 700, "f": 700, "i": 700}
+
+
+def test_uid_is_the_position_among_objects_with_a_ph(tmp_path):
+    trace = load(tmp_path, document(), **SIZES)
+    positions = [at for at, item in enumerate(item for item in sample() if item) if item["ph"] == "X"]
+    assert trace.events["uid"].to_list() == positions
