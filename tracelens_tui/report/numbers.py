@@ -1,8 +1,8 @@
 """How the report prints quantities.
 
 A quantity with its unit, in prose or in a table, has thousands separators: ``56,699.76 ms``.  What consumers read as a
-number has none: the markers, the cells of columns of bare numbers (``Time (ms)``, ``Count``, …), and the peak in
-``68.6% of 1273 TFLOPS``.
+number has none: the markers, the cells of columns of bare numbers (``Time (ms)``, ``Count``, …), and the GPU's peaks
+(``68.6% of 1273 TFLOPS``).
 """
 
 NOT_QUANTIFIABLE = "Not quantifiable from trace data"

@@ -135,7 +135,7 @@ def _dead_steps(trace: Trace) -> QualityItem | None:
     dead = int((np.searchsorted(times, found["end_ns"].to_numpy()) == low).sum())
     if not dead:
         return None
-    message = f"{dead} of {_count(found.height, 'step')} hold no GPU work."
+    message = f"{dead:,} of {_count(found.height, 'step')} hold no GPU work."
     effect = "Averages per step and the idle share describe the capture, not the workload."
     return QualityItem("dead_steps", dead, message, effect, gates=2 * dead > found.height)
 
@@ -166,7 +166,7 @@ def _unattributed(trace: Trace, tree: EventTree, gpu: Int64) -> list[QualityItem
         return items
     share = _share(float(dur[unlinked].sum()), float(dur[gpu].sum()))
     message = (
-        f"{_count(len(unlinked), 'GPU event')} of {len(gpu)} ({share:.1%} of GPU time) cannot be linked to a launch."
+        f"{_count(len(unlinked), 'GPU event')} of {len(gpu):,} ({share:.1%} of GPU time) cannot be linked to a launch."
     )
     effect = "They count in the time split and the kernel tables, but under no op."
     return [*items, QualityItem("unlinked", len(unlinked), message, effect, share)]

@@ -12,7 +12,7 @@ import polars as pl
 from tracelens_tui.analysis.info import trace_info
 from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.analysis.tables import all_tables
-from tracelens_tui.analysis.tables.write import write_frames
+from tracelens_tui.analysis.tables.write import csv_bytes, write_frames
 from tracelens_tui.run.findings import Schema
 from tracelens_tui.run.manifest import (
     CategoryManifest,
@@ -117,7 +117,7 @@ def _write_category(run: RunDir, source: _Source, display: str, models: dict[str
     name = category_name(display)
     ops = source.ops.filter(pl.col("category") == display)
     rows = source.unified[ops["row"].to_list()].with_columns(ops["row"])
-    run.write_bytes(ops_file(name), rows.write_csv().encode())
+    run.write_bytes(ops_file(name), csv_bytes(rows))
     metrics = category_metrics(name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window)
     times = _breakdown(ops)
     models[metrics_file(name)] = metrics
