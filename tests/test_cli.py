@@ -216,3 +216,13 @@ def test_nothing_heavy_is_imported_for_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "png", "directory"])
+def test_every_command_says_the_same_line(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = bad_inputs(tmp_path)[kind]
+    lines = set()
+    for command in (["triage"], ["tables", "--out", str(tmp_path / "R")], ["info"]):
+        assert main([*command, str(path)]) == 2
+        lines.add(one_line_error(capsys))
+    assert len(lines) == 1

@@ -34,7 +34,7 @@ FILES = {
     "list elsewhere": (b'{"a": {"traceEvents": 5}}', "is JSON but no trace"),
     "no events": (b'{"traceEvents": []}', "is an empty trace with 0 events"),
     "empty events": (b'{"traceEvents": [{}, {}]}', "is an empty trace with 0 events"),
-    "numbers": (b"[[1, 2], [3, 4]]", "none of its 2 list items is an event"),
+    "numbers": (b"[[1, 2], [3, 4]]", "is no trace: no item of its list can be read as an event"),
     "empty array": (b"[]", "is an empty trace"),
 }
 

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests.ingest.making import decoded, document, event, head, load, same, sample, text
+from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.objects import trace_from_objects
 
 SIZES = {"stretch": 300, "pile": 900}
@@ -135,3 +137,24 @@ def test_uid_is_the_position_among_objects_with_a_ph(tmp_path):
     trace = load(tmp_path, document(), **SIZES)
     positions = [at for at, item in enumerate(item for item in sample() if item) if item["ph"] == "X"]
     assert trace.events["uid"].to_list() == positions
+
+
+def test_the_way_times_are_written_may_change_within_a_file(tmp_path):
+    """Three decimals near zero, then digits below the ns, then times since 1970, then strings, then near zero again."""
+    spellings = [f"{n}.{n % 1000:03d}" for n in range(300)]
+    spellings += [f"{n}.0005" for n in range(300)] + [f"{1_712_345_678_901_234 + n}.567" for n in range(300)]
+    events = [{"ph": "X", "cat": "cpu_op", "name": "op", "ts": Decimal(ts), "dur": 1} for ts in spellings]
+    events += [{"ph": "X", "cat": "cpu_op", "name": "op", "ts": f"{n}.25", "dur": "1e0"} for n in range(300)]
+    events += events[:300]
+    trace = load(tmp_path, document(events), stretch=2000, pile=4000)
+    expected = [int((Decimal(item["ts"]) * 1000).to_integral_value(ROUND_HALF_EVEN)) for item in events]
+    assert trace.events["start_ns"].to_list() == expected
+    assert trace.events["dur_ns"].unique().to_list() == [1000]
+    assert [(item.code, item.count) for item in trace.quality.items] == [("rounded_time", 300)]
+
+
+def test_json_that_never_comes_to_an_event_list_is_given_up_early(tmp_path, monkeypatch):
+    monkeypatch.setattr("tracelens_tui.ingest.document._LONGEST_HEAD", 5000)
+    given = text({"noise": ["x" * 50] * 1000, "traceEvents": sample()})
+    with pytest.raises(UserError, match="has no list traceEvents"):
+        load(tmp_path, given, stretch=500)

@@ -207,10 +207,10 @@ def test_text_of_values(value, text):
 
 
 def test_more_objects_than_a_batch_holds():
-    events = [event("cpu_op", f"op{n % 7}", str(n), "1", 1, n % 3, **{"Input Dims": [[n % 5]]}) for n in range(120_000)]
+    events = [event("cpu_op", f"op{n % 7}", str(n), "1", 1, n % 3, **{"Input Dims": [[n % 5]]}) for n in range(60_000)]
     trace = trace_from_objects(iter(events))
-    assert trace.events["uid"].to_list() == list(range(120_000))
-    assert trace.names.gather(trace.events["name"]).to_list() == [f"op{n % 7}" for n in range(120_000)]
-    assert trace.args["dims"].gather(trace.events["args"]).to_list() == [f"[[{n % 5}]]" for n in range(120_000)]
+    assert trace.events["uid"].to_list() == list(range(60_000))
+    assert trace.names.gather(trace.events["name"]).to_list() == [f"op{n % 7}" for n in range(60_000)]
+    assert trace.args["dims"].gather(trace.events["args"]).to_list() == [f"[[{n % 5}]]" for n in range(60_000)]
     assert (trace.names.len(), trace.threads.height, trace.args.height) == (7, 3, 6)
     assert isinstance(trace.events, pl.DataFrame)

@@ -59,6 +59,7 @@ class Assembler:
         """Take the records of one stretch of the event list."""
         self._phases.update(batch.phases)
         self.tally.counts["rounded_time"] += batch.rounded
+        self.tally.counts["repaired_text"] += batch.repaired
         if batch.flows.height:
             self._flows.append(batch.flows.cast({"pid": pl.String, "tid": pl.String}))
         if batch.labels.height:

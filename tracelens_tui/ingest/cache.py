@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from stat import S_ISREG
 
 from tracelens_tui.ingest import store
 from tracelens_tui.ingest.load import load_trace
@@ -148,12 +149,13 @@ def _evict(newest: Path) -> None:
     entries = sorted(((used, size, folder) for folder, used, size in _entries(newest.parent)), reverse=True)
     total = 0
     for used, size, folder in entries:
-        unfinished = folder.name.startswith(_TEMPORARY)
         total += size
-        stale = unfinished and time.time() - used > _STALE
-        if stale or (total > LIMIT and folder != newest and not unfinished):
+        if folder.name.startswith(_TEMPORARY):
+            superfluous = time.time() - used > _STALE
+        else:
+            superfluous = total > LIMIT and folder != newest
+        if superfluous:
             shutil.rmtree(folder, ignore_errors=True)
-            total -= size
 
 
 def _entries(root: Path) -> Iterator[tuple[Path, float, int]]:
@@ -173,6 +175,7 @@ def _last_use(folder: Path) -> float | None:
 
 def _size(file: Path) -> int:
     try:
-        return file.stat().st_size
+        status = file.stat()
     except OSError:
         return 0
+    return status.st_size if S_ISREG(status.st_mode) else 0

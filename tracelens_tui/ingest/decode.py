@@ -95,6 +95,7 @@ class Split:
     flows: pl.DataFrame
     labels: pl.DataFrame
     rounded: int
+    repaired: int
 
 
 @dataclass(slots=True)
@@ -209,14 +210,16 @@ class FastDecoder:
 
 def batch_of_split(split: Split) -> Batch:
     """Return the batch with the arguments read."""
+    parts = [part for raw in split.args for part in _arguments(raw)]
     return Batch(
         phases=split.phases,
         categories=split.categories,
         events=split.events,
-        args=[part for raw in split.args for part in _arguments(raw)],
+        args=[arguments for arguments, _ in parts],
         flows=split.flows,
         labels=split.labels,
         rounded=split.rounded,
+        repaired=split.repaired + sum(repaired for _, repaired in parts),
     )
 
 
@@ -251,6 +254,7 @@ def _split(pile: _Pile) -> Split | None:
     codes, first = codes_by_appearance(category)
     categories = category[first].to_list()
     names = pl.concat(pile.names)
+    labels, repaired = _labels(pile.others)
     return Split(
         phases=Counter(event.ph for event in pile.others) + Counter(X=len(names)),
         categories=categories,
@@ -275,8 +279,9 @@ def _split(pile: _Pile) -> Split | None:
                 "start_ns": arrow_start[0],
             }
         ),
-        labels=_labels(pile.others),
+        labels=labels,
         rounded=start[1] + duration[1] + arrow_start[1],
+        repaired=repaired,
     )
 
 
@@ -303,29 +308,31 @@ def _place(values: list[Any]) -> pl.Series:
         return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
 
 
-def _labels(events: list[Any]) -> pl.DataFrame:
-    rows = []
+def _labels(events: list[Any]) -> tuple[pl.DataFrame, int]:
+    """The names of processes and threads, and how many had bytes that are no UTF-8."""
+    rows, repaired = [], 0
     for event in events:
         if event.ph == "M" and event.name in LABELS and event.args is not _ABSENT:
-            args = msgspec.json.decode(event.args)
-            text = args.get(LABELS[event.name]) if isinstance(args, dict) else None
-            rows.append((event.name, event.pid, event.tid, text))
-    columns = list(zip(*rows, strict=True)) or [()] * len(LABEL_RECORD)
-    texts = {name: [text_of(value) for value in column] for name, column in zip(LABEL_RECORD, columns, strict=True)}
-    return pl.DataFrame(texts, schema=LABEL_RECORD)
+            args, replaced = _object(bytes(event.args))
+            repaired += replaced
+            rows.append((event.name, event.pid, event.tid, args.get(LABELS[event.name])))
+    texts = [tuple(text_of(value) for value in row) for row in rows]
+    return pl.DataFrame(texts, schema=LABEL_RECORD, orient="row"), repaired
 
 
-def _arguments(raw: _RawArgs) -> list[Arguments]:
-    """The wanted keys of each argument object: as columns where polars reads them right, else one by one."""
+def _arguments(raw: _RawArgs) -> list[tuple[Arguments, int]]:
+    """The wanted keys of each argument object: as columns where polars reads them right, else one by one.
+
+    With each part comes how many objects had bytes that are no UTF-8.
+    """
     if b"\\" not in raw.text:
         frame = _frame_of(raw)
-        return [Arguments(frame, raw.events) if frame is not None else _one_by_one(raw)]
+        return [(Arguments(frame, raw.events), 0) if frame is not None else _one_by_one(raw)]
+    # polars unescapes the text of lists and does not know halves of surrogate pairs: objects with escapes go one by one
     texts = raw.text.split(_SEPARATOR)
-    escaped = np.array(
-        [b"\\" in text for text in texts]
-    )  # polars unescapes text within lists, and halves of surrogates
-    parts = (_chosen(raw, texts, ~escaped), _chosen(raw, texts, escaped))
-    return [*(_arguments(parts[0]) if len(parts[0].events) else ()), _one_by_one(parts[1])]
+    escaped = np.array([b"\\" in text for text in texts])
+    plain = _chosen(raw, texts, ~escaped)
+    return [*(_arguments(plain) if len(plain.events) else ()), _one_by_one(_chosen(raw, texts, escaped))]
 
 
 def _chosen(raw: _RawArgs, texts: list[bytearray], which: NDArray[np.bool_]) -> _RawArgs:
@@ -338,17 +345,26 @@ def _frame_of(raw: _RawArgs) -> pl.DataFrame | None:
     schema = {key: pl.Int64 if key in ID_ARGS else pl.String for key in ARGS_KEYS[raw.group]}
     try:
         frame = pl.read_ndjson(_one_per_line(raw.text), schema=schema)
-    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
+    except pl.exceptions.PolarsError:
         return None
     return frame.rename({key: _COLUMNS[key] for key in schema}) if frame.height == len(raw.events) else None
 
 
-def _one_by_one(raw: _RawArgs) -> Arguments:
-    rows = []
-    for text in raw.text.split(_SEPARATOR):
-        args = json.loads(text.decode("utf-8", "replace"), parse_float=Decimal)
-        rows.append(args_row(args if isinstance(args, dict) else {}, raw.group))
-    return Arguments(pl.DataFrame(rows, schema=ARGS_RECORD, orient="row"), raw.events)
+def _one_by_one(raw: _RawArgs) -> tuple[Arguments, int]:
+    objects = [_object(text) for text in raw.text.split(_SEPARATOR)]
+    rows = [args_row(args, raw.group) for args, _ in objects]
+    repaired = sum(replaced for _, replaced in objects)
+    return Arguments(pl.DataFrame(rows, schema=ARGS_RECORD, orient="row"), raw.events), repaired
+
+
+def _object(text: bytes | bytearray) -> tuple[dict[str, Any], bool]:
+    """The argument object, empty if it is none, and whether bytes of it were replaced, being no UTF-8."""
+    try:
+        content, replaced = text.decode("utf-8"), False
+    except UnicodeDecodeError:
+        content, replaced = text.decode("utf-8", "replace"), True
+    value = json.loads(content, parse_float=Decimal)
+    return (value if isinstance(value, dict) else {}), replaced
 
 
 def _one_per_line(text: bytearray) -> io.BytesIO:

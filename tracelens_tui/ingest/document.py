@@ -13,10 +13,12 @@ import msgspec
 from tracelens_tui.ingest.sniff import without_bom
 
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LONGEST_KEY = 1000  # bytes that the key, the colon and the bracket may take with white space between them
 _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"'
 _BETWEEN = re.compile(rb"\}\s*,\s*\{\s*" + _EVENT_KEY)
 _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
 _LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
+_LONGEST_HEAD = 64 << 20
 _LONGEST_TAIL = 64 << 20
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -95,35 +97,32 @@ class Document:
 
     def _open(self) -> None:
         """Read up to the first event."""
-        text = b""
+        text, searched, nested = b"", 0, 0
         for block in self._blocks:
-            text = without_bom(text + block).lstrip()
-            if text and self._starts(text, final=False):
+            text = without_bom(text + block).lstrip() if not searched else text + block
+            if text.startswith(b"["):
+                self.form, self._parts = "array", [text[1:]]
                 return
-        if not text or not self._starts(text, final=True):
+            if _is_event(text[: text.find(b"\n") + 1]):
+                self.form, self._parts = "lines", [text]
+                return
+            for match in _LIST.finditer(text, searched):
+                if _object(text[: match.end()] + b"]}") is not None:
+                    self._begin(text, match.end())
+                    return
+                nested = nested or match.end()
+            searched = max(0, len(text) - _LONGEST_KEY)
+            if len(text) > (_LONGEST_BROKEN_HEAD if nested else _LONGEST_HEAD):
+                break
+        if nested:  # or the text before it is broken
+            self._begin(text, nested)
+        elif _is_event(text):
+            self.form, self._parts = "lines", [text]
+        else:
             raise NoEventList
 
-    def _starts(self, text: bytes, *, final: bool) -> bool:
-        if text.startswith(b"["):
-            self.form, self._parts = "array", [text[1:]]
-            return True
-        start = self._list_in(text, final=final)
-        if start is not None:
-            self.head, self._parts = text[:start], [text[start:]]
-            return True
-        if _is_event(text.partition(b"\n")[0]):
-            self.form, self._parts = "lines", [text]
-            return True
-        return False
-
-    def _list_in(self, text: bytes, *, final: bool) -> int | None:
-        """Where the list of the top level begins; a list nested in something else does not count."""
-        first = None
-        for match in _LIST.finditer(text):
-            if _object(text[: match.end()] + b"]}") is not None:
-                return match.end()
-            first = first or match.end()
-        return first if final or len(text) > _LONGEST_BROKEN_HEAD else None
+    def _begin(self, text: bytes, start: int) -> None:
+        self.head, self._parts = text[:start], [text[start:]]
 
     def _fill(self) -> bool:
         """Have at least as many bytes as wanted; False at the end of the document."""

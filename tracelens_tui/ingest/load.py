@@ -56,9 +56,9 @@ def load_trace(path: Path, *, progress: Progress | None = None, stretch: int = S
             raise without_list(path) from None
         reading = _Reading(document, pile)
         reading.run()
-    if not reading.assembler.objects:
-        raise without_events(path, lost=reading.tally.events_lost)
     reading.note(packing)
+    if not reading.assembler.objects:
+        raise without_events(path, lost=reading.assembler.tally.events_lost)
     trace = reading.assembler.finish(metadata_of(top_level(document.head, document.tail), _source(path, size, packing)))
     if _is_jax(trace):
         raise jax(path)
@@ -86,12 +86,11 @@ class _Reading:
     """One pass over the stretches of a document."""
 
     def __init__(self, document: Document, pile: int) -> None:
-        self.tally = Tally()
-        self.assembler = Assembler(self.tally)
+        self.assembler = Assembler()
+        self._found = Tally()  # what this thread sees; the assembler, in its own, counts for itself
         self._document = document
         self._fast = FastDecoder(pile)
         self._pending: deque[Future[None]] = deque()
-        self._cut = False
 
     def run(self) -> None:
         """Take all stretches into the assembler, in order."""
@@ -108,11 +107,14 @@ class _Reading:
                 self._pending.popleft().result()
 
     def note(self, packing: Packing) -> None:
-        """Count what is wrong with the file as a whole."""
-        self.tally.partial = self._cut or packing.cut or not self._document.complete
-        self.tally.counts["truncated"] += self.tally.partial
-        self.tally.counts["trailing_bytes"] += packing.trailing_bytes
-        self.tally.counts["archive_member"] += packing.files if packing.files > 1 else 0
+        """Add what was wrong with the text and with the file as a whole to what the assembler counted."""
+        tally = self.assembler.tally
+        tally.partial = self._found.partial or packing.cut or not self._document.complete
+        tally.events_lost += self._found.events_lost
+        tally.counts.update(self._found.counts)
+        tally.counts["truncated"] += tally.partial
+        tally.counts["trailing_bytes"] += packing.trailing_bytes
+        tally.counts["archive_member"] += packing.files if packing.files > 1 else 0
 
     def _piled(self, stretch: Stretch) -> bool:
         try:
@@ -135,10 +137,10 @@ class _Reading:
     def _salvaged(self, stretch: Stretch) -> list[Any]:
         """Read a stretch event by event, and tell the document where it really ends."""
         found = salvage(stretch.inner, last=stretch.last)
-        self.tally.events_lost += found.lost
-        self.tally.counts["unreadable_event"] += found.lost - found.cut
-        self.tally.counts["repaired_text"] += found.repaired
-        self._cut = self._cut or found.cut
+        self._found.events_lost += found.lost
+        self._found.counts["unreadable_event"] += found.lost - found.cut
+        self._found.counts["repaired_text"] += found.repaired
+        self._found.partial = self._found.partial or found.cut
         if found.closed:
             self._document.close(found.rest)
         elif found.rest:

@@ -16,6 +16,7 @@ from tracelens_tui.ingest.sniff import PACKINGS, is_json, packing_of
 
 _MAGIC = {kind: magic for magic, kind in PACKINGS.items()}
 _SNIFFED = 1 << 16  # bytes of an archive's file that tell what it is
+_TELLING = 1 << 10
 _DEEPEST = 3  # packings around each other; more is a bomb, not a trace
 _ISAL_ERROR = cast("type[Exception]", igzip_lib.IsalError)  # its stub says that it is an instance
 _DAMAGED = (_ISAL_ERROR, lzma.LZMAError, OSError, EOFError, zipfile.BadZipFile)
@@ -53,7 +54,15 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size
 
     Raises UserError for a packing that cannot be undone here, and for an archive without a trace or with several.
     """
-    blocks = _raw(path, on_read, size)
+    most = 0
+
+    def heard(done: int) -> None:
+        nonlocal most
+        if done > most:
+            most = done
+            on_read(done)
+
+    blocks = _raw(path, heard, size)
     for depth in range(_DEEPEST):
         head, blocks = peek(blocks)
         kind = packing_of(head)
@@ -64,15 +73,17 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size
         if kind == "zip":
             if depth:
                 raise UserError(f"{path} holds a zip archive inside a {packing.compression} file; unpack it first.")
-            blocks = _zip_member(path, packing, on_read, size)
+            blocks = _zip_member(path, packing, heard, size)
         else:
             blocks = _unpacked(path, blocks, kind, packing, size)
     yield from blocks
 
 
 def peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first non-empty block and an iterator that still gives it."""
-    first = next((block for block in blocks if block), b"")
+    """Return the first bytes, enough to tell what they are, and an iterator that still gives them."""
+    first = b""
+    while len(first) < _TELLING and (block := next(blocks, None)) is not None:
+        first += block
 
     def again() -> Iterator[bytes]:
         if first:

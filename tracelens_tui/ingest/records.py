@@ -170,3 +170,4 @@ class Batch:
     flows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FLOW_RECORD))
     labels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LABEL_RECORD))
     rounded: int = 0  # times that had digits below the nanosecond
+    repaired: int = 0  # events with bytes that are no UTF-8

@@ -49,7 +49,7 @@ def without_list(path: Path) -> UserError:
 def without_events(path: Path, *, lost: int) -> UserError:
     """Return the error for a trace of no events, of which ``lost`` could not be read."""
     if lost:
-        return UserError(f"{path} is no readable trace: none of its {lost} list items is an event.")
+        return UserError(f"{path} is no trace: no item of its list can be read as an event.")
     return UserError(f"{path} is an empty trace with 0 events; the profiler recorded nothing.")
 
 

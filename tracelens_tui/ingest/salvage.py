@@ -108,24 +108,30 @@ class _Reader:
 
     def _mended(self) -> bool:
         """Read a broken event by repairing its text, or skip it."""
-        if self._unfinished and not self._last:
-            self._leave(self._at)
-            return False
+        if self._unfinished:
+            return self._ended()
         ends = [match.end() for match, _ in zip(_EVENT_END.finditer(self._text, self._at), range(_TRIES), strict=False)]
         if not ends and (match := _LIST_END.search(self._text, self._at)):
             ends = [match.end()]
-        if not ends and not self._last:
-            self._leave(self._at)
-            return False
+        if not ends:
+            return self._ended()
         for end in ends:
             value = lenient_object(_NOT_UTF8.sub("\ufffd", self._text[self._at : end]))
             if value is not None and "ph" in value:
                 self._take(value, end, mended=True)
                 return True
         self.found.lost += 1
-        self.found.cut = not ends
-        self._at = ends[0] if ends else len(self._text)
-        return bool(ends)
+        self._at = ends[0]
+        return True
+
+    def _ended(self) -> bool:
+        """Leave the half event at the end of the text to the next stretch, or count it as lost if there is none."""
+        if self._last:
+            self.found.lost += 1
+            self.found.cut = True
+        else:
+            self._leave(self._at)
+        return False
 
     def _skipped(self) -> bool:
         """Go to the next event, past what is none."""

@@ -18,13 +18,14 @@ from types import FrameType
 from typing import NoReturn
 
 from tracelens_tui.errors import UserError
+from tracelens_tui.ingest.refusals import check_readable
 from tracelens_tui.run import control
 from tracelens_tui.run import events as ev
 from tracelens_tui.run.journal import JournalWriter
 from tracelens_tui.run.lock import RunLock
 from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, RunDir
 from tracelens_tui.triage.failures import Cancelled, TriageError
-from tracelens_tui.triage.places import check_run_dir, check_trace, run_dir_of, run_info
+from tracelens_tui.triage.places import check_run_dir, run_dir_of, run_info
 from tracelens_tui.triage.request import TriageOutcome, TriageRequest
 from tracelens_tui.triage.session import Listener, Session
 from tracelens_tui.triage.stages import run_stages
@@ -44,7 +45,7 @@ def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> T
     Raises UserError for bad input: a trace that cannot be read or has no GPU events, options that do not fit, a run
     directory that cannot take the run.  A run directory that was made for it is then removed again.
     """
-    check_trace(request.trace)
+    check_readable(request.trace)
     run_dir = run_dir_of(request).absolute()
     check_run_dir(run_dir, request)
     with _made(run_dir), RunLock(run_dir / LOCK) as lock:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from tracelens_tui import __version__, resources
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import fingerprint
+from tracelens_tui.ingest.refusals import check_readable
 from tracelens_tui.run.manifest import RunInfo, TraceRef
 from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, default_run_dir
 from tracelens_tui.triage.request import TriageRequest
@@ -22,20 +23,8 @@ def run_dir_of(request: TriageRequest) -> Path:
     """Return where the run of a request goes; UserError where the trace cannot be read."""
     if request.run_dir is not None:
         return request.run_dir
-    check_trace(request.trace)
+    check_readable(request.trace)
     return default_run_dir(request.trace, fingerprint(request.trace))
-
-
-def check_trace(path: Path) -> None:
-    """Raise UserError unless the path is a file with something in it that may be read."""
-    if not path.exists():
-        raise UserError(f"{path}: there is no such file; give the path of a profiler trace")
-    if not path.is_file():
-        raise UserError(f"{path}: is not a file; give the path of a profiler trace")
-    if not os.access(path, os.R_OK):
-        raise UserError(f"{path}: may not be read; change its permissions or copy it")
-    if path.stat().st_size == 0:
-        raise UserError(f"{path}: the file is empty; record the trace again")
 
 
 def check_run_dir(path: Path, request: TriageRequest) -> None:
