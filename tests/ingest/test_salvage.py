@@ -160,9 +160,7 @@ def test_damage_never_crashes_and_never_invents_times(tmp_path_factory, data):
 
 
 def test_bytes_that_are_no_utf8_within_arguments_are_replaced_and_counted(tmp_path):
-    kernel = (
-        b'{"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"grid": "\xff", "stream": 3}}'
-    )
+    kernel = GOOD[:-1].encode() + b', "args": {"grid": "\xff", "stream": 3}}'
     label = b'{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "s\xff"}}'
     trace = load(tmp_path, b'{"traceEvents": [' + b",".join([label, kernel, GOOD.encode(), label]) + b"]}")
     assert trace.details["grid"].to_list() == ["", "\ufffd"]

@@ -130,6 +130,20 @@ def test_a_killed_holder_is_dead_at_once(path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux shows which processes are zombies")
+def test_a_killed_holder_that_nobody_waited_for_is_dead_too(path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True, cwd=repository()
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
+        stat = Path(f"/proc/{holder.pid}/stat")
+        wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+        with RunLock(path) as lock:
+            assert not lock.lost
+
+
 def test_a_pid_of_another_namespace_proves_nothing(path: Path) -> None:
     foreign(path, host=module.socket.gethostname(), pid=2**22 - 3, namespace="another container")
     state = lock_state(path)

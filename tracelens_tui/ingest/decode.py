@@ -1,15 +1,12 @@
 """The fast decoder: one stretch of the event list, as JSON text, into a batch of columns.
 
-Two parsers share the work.  msgspec splits the events and reads their few fixed keys, whatever the layout; the argument
-objects stay raw text, of which polars reads the wanted keys on all cores and without the GIL.  Both are strict: a
-stretch that is no list of events with numbers where numbers belong is refused, never guessed at.
+msgspec splits the events and reads their few fixed keys, whatever the layout; the argument objects stay text, which
+:mod:`tracelens_tui.ingest.arguments` reads.  Both are strict: a stretch that is no list of events with numbers where
+numbers belong is refused, never guessed at.
 """
 
-import io
-import json
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -17,20 +14,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracelens_tui.ingest.arguments import SEPARATOR, RawArgs, arguments_of, object_of
 from tracelens_tui.ingest.dictionary import codes_by_appearance
 from tracelens_tui.ingest.document import Stretch
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
 from tracelens_tui.ingest.numbers import integer
-from tracelens_tui.ingest.objects import args_row, text_of
+from tracelens_tui.ingest.objects import text_of
 from tracelens_tui.ingest.records import (
     ARGS_KEYS,
-    ARGS_RECORD,
     FLOW_CATEGORIES,
-    ID_ARGS,
     LABEL_RECORD,
     LABELS,
-    TEXT_ARGS,
-    Arguments,
     Batch,
     args_group,
 )
@@ -38,9 +32,6 @@ from tracelens_tui.ingest.records import (
 _ABSENT = msgspec.Raw(b"")
 _GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
 _BARE = "python_function"  # most events of a trace; of its kind no arguments are read
-_COLUMNS = {**ID_ARGS, **TEXT_ARGS}
-_NEWLINE = ord("\n")
-_SEPARATOR = b"\x0b"  # the character after the newline; no JSON text holds it as it is
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -76,22 +67,13 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _RawArgs:
-    """The argument objects of some events, of which the same keys are wanted."""
-
-    group: str  # key of ARGS_KEYS
-    text: bytearray  # the objects with a separator between them
-    events: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
     """Events whose fixed keys are columns while their arguments are text; :func:`batch_of_split` reads those."""
 
     phases: Counter[str]
     categories: list[str]
     events: pl.DataFrame
-    args: list[_RawArgs]
+    args: list[RawArgs]
     flows: pl.DataFrame
     labels: pl.DataFrame
     rounded: int
@@ -153,7 +135,7 @@ class _Pile:
                 rows[args_group(event.cat or "", event.name)].append(row)
         for group in _GROUPS:
             if rows[group]:
-                self.args[group].append(_SEPARATOR.join([spans[row].args for row in rows[group]]))
+                self.args[group].append(SEPARATOR.join([spans[row].args for row in rows[group]]))
                 self.args_of[group].append(np.array(rows[group], np.int64) + self.spans)
 
 
@@ -210,7 +192,7 @@ class FastDecoder:
 
 def batch_of_split(split: Split) -> Batch:
     """Return the batch with the arguments read."""
-    parts = [part for raw in split.args for part in _arguments(raw)]
+    parts = [part for raw in split.args for part in arguments_of(raw)]
     return Batch(
         phases=split.phases,
         categories=split.categories,
@@ -292,9 +274,9 @@ def _joined(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(parts)
 
 
-def _raw_args(pile: _Pile) -> list[_RawArgs]:
+def _raw_args(pile: _Pile) -> list[RawArgs]:
     return [
-        _RawArgs(group, bytearray(_SEPARATOR).join(texts), np.concatenate(pile.args_of[group]))
+        RawArgs(group, bytearray(SEPARATOR).join(texts), np.concatenate(pile.args_of[group]))
         for group, texts in pile.args.items()
         if texts
     ]
@@ -313,62 +295,8 @@ def _labels(events: list[Any]) -> tuple[pl.DataFrame, int]:
     rows, repaired = [], 0
     for event in events:
         if event.ph == "M" and event.name in LABELS and event.args is not _ABSENT:
-            args, replaced = _object(bytes(event.args))
+            args, replaced = object_of(bytes(event.args))
             repaired += replaced
             rows.append((event.name, event.pid, event.tid, args.get(LABELS[event.name])))
     texts = [tuple(text_of(value) for value in row) for row in rows]
     return pl.DataFrame(texts, schema=LABEL_RECORD, orient="row"), repaired
-
-
-def _arguments(raw: _RawArgs) -> list[tuple[Arguments, int]]:
-    """The wanted keys of each argument object: as columns where polars reads them right, else one by one.
-
-    With each part comes how many objects had bytes that are no UTF-8.
-    """
-    if b"\\" not in raw.text:
-        frame = _frame_of(raw)
-        return [(Arguments(frame, raw.events), 0) if frame is not None else _one_by_one(raw)]
-    # polars unescapes the text of lists and does not know halves of surrogate pairs: objects with escapes go one by one
-    texts = raw.text.split(_SEPARATOR)
-    escaped = np.array([b"\\" in text for text in texts])
-    plain = _chosen(raw, texts, ~escaped)
-    return [*(_arguments(plain) if len(plain.events) else ()), _one_by_one(_chosen(raw, texts, escaped))]
-
-
-def _chosen(raw: _RawArgs, texts: list[bytearray], which: NDArray[np.bool_]) -> _RawArgs:
-    chosen = [texts[row] for row in np.flatnonzero(which).tolist()]
-    return _RawArgs(raw.group, bytearray(_SEPARATOR).join(chosen), raw.events[which])
-
-
-def _frame_of(raw: _RawArgs) -> pl.DataFrame | None:
-    """The wanted keys of the objects as polars reads them; None where a value is not of its usual type."""
-    schema = {key: pl.Int64 if key in ID_ARGS else pl.String for key in ARGS_KEYS[raw.group]}
-    try:
-        frame = pl.read_ndjson(_one_per_line(raw.text), schema=schema)
-    except pl.exceptions.PolarsError:
-        return None
-    return frame.rename({key: _COLUMNS[key] for key in schema}) if frame.height == len(raw.events) else None
-
-
-def _one_by_one(raw: _RawArgs) -> tuple[Arguments, int]:
-    objects = [_object(text) for text in raw.text.split(_SEPARATOR)]
-    rows = [args_row(args, raw.group) for args, _ in objects]
-    repaired = sum(replaced for _, replaced in objects)
-    return Arguments(pl.DataFrame(rows, schema=ARGS_RECORD, orient="row"), raw.events), repaired
-
-
-def _object(text: bytes | bytearray) -> tuple[dict[str, Any], bool]:
-    """The argument object, empty if it is none, and whether bytes of it were replaced, being no UTF-8."""
-    try:
-        content, replaced = text.decode("utf-8"), False
-    except UnicodeDecodeError:
-        content, replaced = text.decode("utf-8", "replace"), True
-    value = json.loads(content, parse_float=Decimal)
-    return (value if isinstance(value, dict) else {}), replaced
-
-
-def _one_per_line(text: bytearray) -> io.BytesIO:
-    """The objects, each on one line."""
-    chars = np.frombuffer(text, np.uint8)
-    lines = chars - (chars - np.uint8(_NEWLINE) <= 1)  # line breaks become tabs, separators become line breaks
-    return io.BytesIO(lines.data)

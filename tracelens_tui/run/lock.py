@@ -258,7 +258,16 @@ def _known_dead(record: LockRecord | None) -> bool:
         return True
     except OSError:
         return False
-    return False
+    return _only_a_zombie(record.pid)
+
+
+def _only_a_zombie(pid: int) -> bool:
+    """True where the process has ended and only waits for its parent to notice (Linux; elsewhere False)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[:1] in (["Z"], ["X"])
 
 
 def _namespace() -> str:
