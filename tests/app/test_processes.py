@@ -166,7 +166,7 @@ def test_a_run_is_shown_with_the_gpu_it_was_made_for(tmp_path):
 
 
 def test_a_missing_trace_is_refused(started, tmp_path):
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="does not exist"):
         starting.start(tmp_path / "nowhere.json", AppOptions(), fresh=False)
 
 

@@ -53,7 +53,7 @@ def test_the_journal_tells_the_whole_run(trace, tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "no such file"),
+        (None, "does not exist"),
         (b"", "empty"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
         (b'{"traceEvents": []}', "0 events"),
