@@ -107,7 +107,7 @@ def damaged_entries():
         file.write_bytes(file.read_bytes()[:-8])
 
     def longer(entry: Path) -> None:
-        with (entry / "names.arrow").open("ab") as file:
+        with (entry / "events" / "dur_ns.npy").open("ab") as file:
             file.write(b"more")
 
     def without(entry: Path) -> None:

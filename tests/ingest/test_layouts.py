@@ -10,6 +10,8 @@ import pytest
 
 from tests.ingest.making import decoded, document, event, head, load, same, sample, text
 from tracelens_tui.errors import UserError
+from tracelens_tui.ingest import arguments
+from tracelens_tui.ingest import load as load_module
 from tracelens_tui.ingest.objects import trace_from_objects
 
 SIZES = {"stretch": 300, "pile": 900}
@@ -91,6 +93,21 @@ def test_every_layout_and_cut_gives_the_same_trace(tmp_path, expected, layout, s
     if layout != "escaped characters":
         assert decoded(data.removeprefix(b"\xef\xbb\xbf"))["traceEvents"] == sample(), "the layout itself is wrong"
     same(load(tmp_path, data, **sizes), expected)
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "strange white space"])
+def test_sound_files_never_need_the_slow_readers(tmp_path, monkeypatch, layout):
+    """Apart from the last event, which lies before the end of the list, and objects with escapes in their text."""
+    slow = []
+    real_salvage, real_one_by_one = load_module.salvage, arguments._one_by_one
+    monkeypatch.setattr(load_module, "salvage", lambda text, last: slow.append(last) or real_salvage(text, last=last))
+    monkeypatch.setattr(
+        arguments, "_one_by_one", lambda raw: slow.append(b"\\" not in raw.text) or real_one_by_one(raw)
+    )
+    load(tmp_path, LAYOUTS[layout](), stretch=4000, pile=4000)
+    assert slow.count(True) == 1
+    assert [last for last in slow if not last] == [False] * (len(slow) - 1)
+    assert len(slow) <= 4
 
 
 def test_metadata_after_the_events_with_objects_that_look_like_events(tmp_path, expected):

@@ -63,6 +63,12 @@ def test_a_cut_file_gives_what_can_be_unpacked(tmp_path, pack):
     assert trace.events["start_ns"].to_list() == whole.events["start_ns"].to_list()[: len(trace)]
 
 
+def test_a_file_that_lacks_only_its_checksum_is_read_whole_and_called_cut(tmp_path):
+    trace = read(tmp_path, gzip.compress(document())[:-4])
+    assert len(trace) == len(trace_from_objects(sample()))
+    assert (trace.quality.partial, trace.quality.events_lost) == (True, 0)
+
+
 def test_damage_in_the_middle_keeps_what_came_before(tmp_path):
     data = bytearray(gzip.compress(document(sample(1500))))
     data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40

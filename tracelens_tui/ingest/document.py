@@ -14,7 +14,7 @@ from tracelens_tui.ingest.sniff import without_bom
 
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_KEY = 1000  # bytes that the key, the colon and the bracket may take with white space between them
-_EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"'
+_EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|bp|s)"'  # not "id", with which the objects of devices begin
 _BETWEEN = re.compile(rb"\}\s*,\s*\{\s*" + _EVENT_KEY)
 _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
 _LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
@@ -152,7 +152,8 @@ class Document:
         at = text.rfind(self._separator) if self._separator else -1
         if at < 0:
             between = _BETWEEN_LINES if self.form == "lines" else _BETWEEN
-            match = between.search(text, len(text) * 3 // 4) or between.search(text)
+            late = between.search(text, len(text) * 3 // 4) if self._separator else None
+            match = late or between.search(text)
             if match is None:
                 return None
             self._separator = match[0]

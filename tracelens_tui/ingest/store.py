@@ -65,7 +65,7 @@ def read_trace(folder: Path) -> tuple[Trace, EventTree]:
     """
     try:
         header = msgspec.json.decode((folder / _HEADER).read_bytes(), type=_Header)
-        if header.sizes != {**_sizes(folder), **header.sizes}:
+        if header.sizes != _sizes(folder):
             raise Damaged(f"{folder}: a file has another size than was written")
         events = pl.DataFrame(_mapped(folder / "events", EVENT_SCHEMA))
         tree = EventTree(**_mapped(folder / "tree", _TREE))
