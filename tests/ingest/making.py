@@ -104,10 +104,10 @@ def document(events: list[Event] | None = None, **top: Any) -> bytes:
     return text({**head(), **top, "traceEvents": sample() if events is None else events})
 
 
-def load(folder: Path, data: bytes, *, stretch: int = 1 << 20, pile: int = 1 << 24) -> Trace:
+def load(folder: Path, data: bytes, **sizes: Any) -> Trace:
     path = folder / "trace.json"
     path.write_bytes(data)
-    return load_trace(path, stretch=stretch, pile=pile)
+    return load_trace(path, **sizes)
 
 
 def same(one: Trace, other: Trace) -> None:

@@ -10,11 +10,10 @@ import pytest
 
 from tests.ingest.making import decoded, document, event, head, load, same, sample, text
 from tracelens_tui.errors import UserError
-from tracelens_tui.ingest import arguments
-from tracelens_tui.ingest import load as load_module
+from tracelens_tui.ingest import arguments, reading
 from tracelens_tui.ingest.objects import trace_from_objects
 
-SIZES = {"stretch": 300, "pile": 900}
+SIZES = {"stretch": 300}
 
 
 def _spaced(indent: int) -> Callable[[], bytes]:
@@ -87,7 +86,7 @@ def expected() -> Any:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("sizes", [SIZES, {"stretch": 2000, "pile": 2000}, {}], ids=["tiny", "small", "whole"])
+@pytest.mark.parametrize("sizes", [SIZES, {"stretch": 2000}, {}], ids=["tiny", "small", "whole"])
 def test_every_layout_and_cut_gives_the_same_trace(tmp_path, expected, layout, sizes):
     data = LAYOUTS[layout]()
     if layout != "escaped characters":
@@ -97,17 +96,13 @@ def test_every_layout_and_cut_gives_the_same_trace(tmp_path, expected, layout, s
 
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "strange white space"])
 def test_sound_files_never_need_the_slow_readers(tmp_path, monkeypatch, layout):
-    """Apart from the last event, which lies before the end of the list, and objects with escapes in their text."""
+    """Apart from the last event, which lies before the end of the list."""
     slow = []
-    real_salvage, real_one_by_one = load_module.salvage, arguments._one_by_one
-    monkeypatch.setattr(load_module, "salvage", lambda text, last: slow.append(last) or real_salvage(text, last=last))
-    monkeypatch.setattr(
-        arguments, "_one_by_one", lambda raw: slow.append(b"\\" not in raw.text) or real_one_by_one(raw)
-    )
-    load(tmp_path, LAYOUTS[layout](), stretch=4000, pile=4000)
-    assert slow.count(True) == 1
-    assert [last for last in slow if not last] == [False] * (len(slow) - 1)
-    assert len(slow) <= 4
+    real = reading.salvage
+    monkeypatch.setattr(reading, "salvage", lambda text, last: slow.append(last) or real(text, last=last))
+    monkeypatch.setattr(arguments, "_object_of", slow.append)
+    load(tmp_path, LAYOUTS[layout](), stretch=4000)
+    assert slow == [True]
 
 
 def test_metadata_after_the_events_with_objects_that_look_like_events(tmp_path, expected):
@@ -145,7 +140,7 @@ def test_a_list_nested_in_the_metadata_is_not_the_event_list(tmp_path, expected)
 
 def test_many_events_in_many_piles(tmp_path):
     events = sample(700)
-    trace = load(tmp_path, document(events), stretch=20_000, pile=50_000)
+    trace = load(tmp_path, document(events), stretch=20_000)
     same(trace, trace_from_objects(events, metadata=head()))
     assert trace.metadata.phase_counts == {"M": 3, "X": 1 + 4 * 700, "s": 700, "f": 700, "i": 700}
 
@@ -163,7 +158,7 @@ def test_the_way_times_are_written_may_change_within_a_file(tmp_path):
     events = [{"ph": "X", "cat": "cpu_op", "name": "op", "ts": Decimal(ts), "dur": 1} for ts in spellings]
     events += [{"ph": "X", "cat": "cpu_op", "name": "op", "ts": f"{n}.25", "dur": "1e0"} for n in range(300)]
     events += events[:300]
-    trace = load(tmp_path, document(events), stretch=2000, pile=4000)
+    trace = load(tmp_path, document(events), stretch=2000)
     expected = [int((Decimal(item["ts"]) * 1000).to_integral_value(ROUND_HALF_EVEN)) for item in events]
     assert trace.events["start_ns"].to_list() == expected
     assert trace.events["dur_ns"].unique().to_list() == [1000]

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from tests.ingest.making import event
-from tracelens_tui.ingest.objects import text_of, trace_from_objects
+from tracelens_tui.ingest.objects import trace_from_objects
+from tracelens_tui.ingest.texts import text_of
 from tracelens_tui.trace.types import EVENT_SCHEMA, FLOW_SCHEMA, NONE_ID, Kind, Role
 
 

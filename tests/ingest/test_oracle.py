@@ -76,7 +76,7 @@ def check_gpu(trace, spans):
 def test_real_traces_are_read_to_the_last_digit(shared, name):
     path, document = paths(shared, name)
     check(path, document)
-    check(path, document, stretch=30_000, pile=200_000)
+    check(path, document, stretch=30_000)
 
 
 @pytest.mark.nightly
@@ -88,7 +88,7 @@ def test_large_real_traces_are_read_to_the_last_digit(shared, name):
 @pytest.mark.parametrize("name", TRACES)
 def test_both_decoders_agree_on_real_traces(shared, name):
     path, document = paths(shared, name)
-    fast = load_trace(path, stretch=30_000, pile=200_000)
+    fast = load_trace(path, stretch=30_000)
     same(fast, trace_from_objects(document.pop("traceEvents"), metadata=document))
 
 

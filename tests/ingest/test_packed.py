@@ -33,7 +33,7 @@ def zipped(**members: bytes) -> bytes:
     ("pack", "name"), [(gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz"), (bytes, "none")]
 )
 def test_compressions_are_told_by_their_bytes_not_by_the_name(tmp_path, pack, name):
-    for sizes in ({}, {"stretch": 100, "pile": 500}):
+    for sizes in ({}, {"stretch": 100}):
         trace = read(tmp_path, pack(document()), "trace.png", **sizes)
         same(trace, trace_from_objects(sample(), metadata=head()))
         assert trace.metadata.source.compression == name
@@ -72,7 +72,7 @@ def test_a_file_that_lacks_only_its_checksum_is_read_whole_and_called_cut(tmp_pa
 def test_damage_in_the_middle_keeps_what_came_before(tmp_path):
     data = bytearray(gzip.compress(document(sample(1500))))
     data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
-    trace = read(tmp_path, bytes(data), stretch=50_000, pile=200_000)
+    trace = read(tmp_path, bytes(data), stretch=50_000)
     assert trace.quality.partial
     assert len(trace) > 100
 

@@ -42,7 +42,7 @@ MENDED = {
 
 
 @pytest.mark.parametrize("case", MENDED)
-@pytest.mark.parametrize("sizes", [{}, {"stretch": 150, "pile": 400}], ids=["whole", "small"])
+@pytest.mark.parametrize("sizes", [{}, {"stretch": 150}], ids=["whole", "small"])
 def test_known_faults_are_mended_and_counted(tmp_path, case, sizes):
     bad, expected = MENDED[case]
     data = f'{{"traceEvents": [{GOOD}, {bad}, {GOOD}]}}'.encode("utf-8", "surrogateescape")
@@ -81,7 +81,7 @@ def test_what_cannot_be_mended_gives_nothing(bad):
 
 def test_an_event_that_cannot_be_mended_is_lost_alone(tmp_path):
     bad = '{"ph": "X", "name": "x" "y" 5: ::, "ts": [}'
-    for sizes in ({}, {"stretch": 100, "pile": 300}):
+    for sizes in ({}, {"stretch": 100}):
         trace = load(tmp_path, f'{{"traceEvents": [{GOOD}, {bad}, {GOOD}, 5, {GOOD}]}}'.encode(), **sizes)
         assert len(trace) == 3
         assert [(item.code, item.count) for item in trace.quality.items] == [("unreadable_event", 2)]
@@ -94,7 +94,7 @@ def test_a_file_cut_anywhere_gives_a_prefix(tmp_path):
     starts = whole.events["start_ns"].to_list()
     first = data.index(b'"traceEvents":[') + len(b'"traceEvents":[')
     for cut in range(data.index(b'"Trace"') + 200, len(data) - 1, 37):
-        trace = load(tmp_path, data[:cut], stretch=400, pile=1200)
+        trace = load(tmp_path, data[:cut], stretch=400)
         assert trace.quality.partial, cut
         assert trace.quality.events_lost <= 1
         assert trace.events["start_ns"].to_list() == starts[: len(trace)]
@@ -150,7 +150,7 @@ def test_damage_never_crashes_and_never_invents_times(tmp_path_factory, data):
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(original.index(b'"traceEvents":[') + 20, len(original) - 1))
         changed[at] = data.draw(st.integers(0, 255))
-    trace = load(tmp_path_factory.mktemp("damaged"), bytes(changed), stretch=1000, pile=3000)
+    trace = load(tmp_path_factory.mktemp("damaged"), bytes(changed), stretch=1000)
     numeric = set(b"0123456789.eE+-")
     if all(
         byte not in numeric and old not in numeric for byte, old in zip(changed, original, strict=True) if byte != old

@@ -1,86 +1,192 @@
-"""The argument objects of events, which are text until here, into columns.
+"""The argument objects of the events of a stretch, which are text until here, into numbers and rows of text.
 
-polars reads the wanted keys on all cores and without the GIL, where it reads them right; the rest is read one by one.
+msgspec reads them together, whatever their layout; objects in which a number is not written as one are read one by one.
+Texts are rendered once for each distinct spelling, since few of them differ.
 """
 
-import io
+from __future__ import annotations
+
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
+import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from tracelens_tui.ingest.objects import args_row
-from tracelens_tui.ingest.records import ARGS_KEYS, ARGS_RECORD, ID_ARGS, TEXT_ARGS, Arguments
+from tracelens_tui.ingest.batch import ABSENT, Coder, Codes, Int64, Rows, Texts, filled
+from tracelens_tui.ingest.keys import (
+    ARGS_COLUMNS,
+    ARGS_KEYS,
+    DETAIL_COLUMNS,
+    ID_ARGS,
+    NUMBER_COLUMNS,
+    TEXT_ARGS,
+)
+from tracelens_tui.ingest.numbers import integer
+from tracelens_tui.ingest.texts import text_of
 
-SEPARATOR = b"\x0b"
-"""Stands between argument objects: the character after the newline, which no JSON text holds as it is."""
-
+_NOTHING = msgspec.Raw(b"")
+_SEPARATOR = b"\x0b"  # no JSON text holds it as it is
 _COLUMNS = {**ID_ARGS, **TEXT_ARGS}
-_NEWLINE = ord("\n")
+_OLDER = {"external_id": "external_id_2021", "group": "group_2023"}
+"""Column -> that of an older spelling of its key, which counts where the newer one is absent."""
+
+_MOST_ROWS = 100_000  # spellings kept; with more the memory starts anew
+
+
+@dataclass(slots=True)
+class Found:
+    """What the arguments of a stretch's events hold, see ``Batch``."""
+
+    numbers: dict[str, Int64]
+    args: list[Rows] = field(default_factory=list)
+    details: list[Rows] = field(default_factory=list)
+
+
+def nothing_found(events: int) -> Found:
+    """Return a record without any argument for so many events."""
+    return Found({column: np.full(events, ABSENT) for column in NUMBER_COLUMNS})
+
+
+class ArgumentReader:
+    """Reads argument objects by the group of keys that is wanted of them."""
+
+    def __init__(self) -> None:
+        self._groups = {group: _Group.of(group) for group, keys in ARGS_KEYS.items() if keys}
+        self._rows: dict[Texts, dict[bytes, Texts]] = {}  # by the columns that the spellings are of
+
+    def read(self, group: str, objects: list[msgspec.Raw], events: NDArray[np.int64], found: Found) -> None:
+        """Add what the objects hold, one per event, to what was found."""
+        reader = self._groups[group]
+        try:
+            values = reader.decoder.decode(b"[" + b",".join(objects) + b"]")
+        except (msgspec.DecodeError, RecursionError):
+            values = None
+        if values is None or not reader.take_numbers(values, events, found.numbers):
+            add_objects(group, [_object_of(text) for text in objects], events, found)
+            return
+        self._add_rows(reader.args, values, ARGS_COLUMNS, events, found.args)
+        self._add_rows(reader.details, values, DETAIL_COLUMNS, events, found.details)
+
+    def _add_rows(
+        self,
+        fields: dict[str, attrgetter[msgspec.Raw]],
+        values: list[Any],
+        columns: Texts,
+        events: NDArray[np.int64],
+        rows: list[Rows],
+    ) -> None:
+        if not fields:
+            return
+        known = self._rows.setdefault((*fields,), {})
+        coder: Coder[bytes] = Coder()
+        spellings = zip(*(map(get, values) for get in fields.values()), strict=True)
+        codes = coder.codes(map(_SEPARATOR.join, spellings), len(values))
+        distinct = [known.get(spelling) or self._row(spelling, list(fields), columns, known) for spelling in coder]
+        _append(distinct, codes, events, rows)
+
+    def _row(self, spelling: bytes, fields: list[str], columns: Texts, known: dict[bytes, Texts]) -> Texts:
+        if len(known) >= _MOST_ROWS:
+            known.clear()
+        texts = dict(zip(fields, map(_text, spelling.split(_SEPARATOR)), strict=True))
+        row = known[spelling] = _in_order(texts, columns)
+        return row
 
 
 @dataclass(frozen=True, slots=True)
-class RawArgs:
-    """The argument objects of some events, of which the same keys are wanted."""
+class _Group:
+    """How the argument objects of a group are read."""
 
-    group: str  # key of ARGS_KEYS
-    text: bytearray  # the objects with a separator between them
-    events: NDArray[np.int64]
+    decoder: msgspec.json.Decoder[list[Any]]
+    numbers: dict[str, attrgetter[int]]  # column -> its value in a decoded object
+    args: dict[str, attrgetter[msgspec.Raw]]
+    details: dict[str, attrgetter[msgspec.Raw]]
 
+    @staticmethod
+    def of(group: str) -> _Group:
+        columns = {_COLUMNS[key]: key for key in ARGS_KEYS[group]}
+        numbers = [column for column in columns if column in NUMBER_COLUMNS or column == _OLDER["external_id"]]
+        texts = [column for column in columns if column not in numbers]
+        struct = msgspec.defstruct(
+            f"_{group.title()}Args",
+            [
+                *((column, int, ABSENT) for column in numbers),
+                *((column, msgspec.Raw, _NOTHING) for column in texts),
+            ],
+            gc=False,
+            rename=columns,
+        )
+        return _Group(
+            decoder=msgspec.json.Decoder(list[struct]),  # pyright: ignore[reportInvalidTypeForm] - made just above
+            numbers={column: attrgetter(column) for column in numbers},
+            args={column: attrgetter(column) for column in texts if column in ARGS_COLUMNS},
+            details={column: attrgetter(column) for column in texts if column not in ARGS_COLUMNS},
+        )
 
-def arguments_of(raw: RawArgs) -> list[tuple[Arguments, int]]:
-    """Return the wanted keys of each argument object, in parts.
-
-    With each part comes how many objects had bytes that are no UTF-8.
-    """
-    if b"\\" not in raw.text:
-        frame = _frame_of(raw)
-        return [(Arguments(frame, raw.events), 0) if frame is not None else _one_by_one(raw)]
-    # polars unescapes the text of lists and does not know halves of surrogate pairs: objects with escapes go one by one
-    texts = raw.text.split(SEPARATOR)
-    escaped = np.array([b"\\" in text for text in texts])
-    plain = _chosen(raw, texts, ~escaped)
-    return [*(arguments_of(plain) if len(plain.events) else ()), _one_by_one(_chosen(raw, texts, escaped))]
-
-
-def _chosen(raw: RawArgs, texts: list[bytearray], which: NDArray[np.bool_]) -> RawArgs:
-    chosen = [texts[row] for row in np.flatnonzero(which).tolist()]
-    return RawArgs(raw.group, bytearray(SEPARATOR).join(chosen), raw.events[which])
-
-
-def _frame_of(raw: RawArgs) -> pl.DataFrame | None:
-    """The wanted keys of the objects as polars reads them; None where a value is not of its usual type."""
-    schema = {key: pl.Int64 if key in ID_ARGS else pl.String for key in ARGS_KEYS[raw.group]}
-    try:
-        frame = pl.read_ndjson(_one_per_line(raw.text), schema=schema)
-    except pl.exceptions.PolarsError:
-        return None
-    return frame.rename({key: _COLUMNS[key] for key in schema}) if frame.height == len(raw.events) else None
-
-
-def _one_by_one(raw: RawArgs) -> tuple[Arguments, int]:
-    objects = [object_of(text) for text in raw.text.split(SEPARATOR)]
-    rows = [args_row(args, raw.group) for args, _ in objects]
-    repaired = sum(replaced for _, replaced in objects)
-    return Arguments(pl.DataFrame(rows, schema=ARGS_RECORD, orient="row"), raw.events), repaired
+    def take_numbers(self, values: list[Any], events: NDArray[np.int64], numbers: dict[str, Int64]) -> bool:
+        """Set the numbers of the events; False if one of them does not fit."""
+        try:
+            found = {
+                column: np.fromiter(map(get, values), np.int64, len(values)) for column, get in self.numbers.items()
+            }
+        except OverflowError:
+            return False
+        _set_numbers(found, events, numbers)
+        return True
 
 
-def object_of(text: bytes | bytearray) -> tuple[dict[str, Any], bool]:
-    """Return the argument object, empty if it is none, and whether bytes of it were replaced, being no UTF-8."""
-    try:
-        content, replaced = text.decode("utf-8"), False
-    except UnicodeDecodeError:
-        content, replaced = text.decode("utf-8", "replace"), True
-    value = json.loads(content, parse_float=Decimal)
-    return (value if isinstance(value, dict) else {}), replaced
+def add_objects(group: str, objects: list[Mapping[str, Any]], events: NDArray[np.int64], found: Found) -> None:
+    """Add what decoded argument objects hold to what was found: any spelling of a number will do."""
+    columns = {_COLUMNS[key]: key for key in ARGS_KEYS[group]}
+    given = {
+        column: filled((integer(item.get(key)) for item in objects), len(objects))
+        for column, key in columns.items()
+        if column in NUMBER_COLUMNS or column == _OLDER["external_id"]
+    }
+    _set_numbers(given, events, found.numbers)
+    texts = {column: key for column, key in columns.items() if column not in given}
+    for wanted, rows in ((ARGS_COLUMNS, found.args), (DETAIL_COLUMNS, found.details)):
+        coder: Coder[Texts] = Coder()
+        own = {column: key for column, key in texts.items() if (column in ARGS_COLUMNS) == (wanted is ARGS_COLUMNS)}
+        if own:
+            each = ({column: text_of(item.get(key)) or "" for column, key in own.items()} for item in objects)
+            codes = coder.codes((_in_order(row, wanted) for row in each), len(objects))
+            _append(list(coder), codes, events, rows)
 
 
-def _one_per_line(text: bytearray) -> io.BytesIO:
-    """The objects, each on one line."""
-    chars = np.frombuffer(text, np.uint8)
-    lines = chars - (chars - np.uint8(_NEWLINE) <= 1)  # line breaks become tabs, separators become line breaks
-    return io.BytesIO(lines.data)
+def _set_numbers(found: dict[str, Int64], events: NDArray[np.int64], numbers: dict[str, Int64]) -> None:
+    older = found.pop(_OLDER["external_id"], None)
+    if older is not None:
+        newer = found["external_id"]
+        found["external_id"] = np.where(newer == ABSENT, older, newer)
+    for column, values in found.items():
+        numbers[column][events] = values
+
+
+def _in_order(texts: dict[str, str], columns: Texts) -> Texts:
+    """A row of texts, those of older keys under the newer ones' names."""
+    if not texts.get("group"):
+        texts["group"] = texts.get(_OLDER["group"], "")
+    return tuple(texts.get(column, "") for column in columns)
+
+
+def _append(distinct: list[Texts], codes: Codes, events: NDArray[np.int64], rows: list[Rows]) -> None:
+    """Keep the rows that say anything."""
+    told = np.array([any(row) for row in distinct], bool)
+    if told.any():
+        which = told[codes]
+        rows.append(Rows(distinct, events[which], codes[which]))
+
+
+def _text(spelling: bytes) -> str:
+    return text_of(json.loads(spelling, parse_float=Decimal)) or "" if spelling else ""
+
+
+def _object_of(text: msgspec.Raw) -> dict[str, Any]:
+    """The argument object, empty if it is none."""
+    value = json.loads(bytes(text), parse_float=Decimal)
+    return value if isinstance(value, dict) else {}

@@ -1,37 +1,35 @@
-"""The fast decoder: one stretch of the event list, as JSON text, into a batch of columns.
+"""The fast decoder: one stretch of the event list, as JSON text, into a batch.
 
 msgspec splits the events and reads their few fixed keys, whatever the layout; the argument objects stay text, which
 :mod:`tracelens_tui.ingest.arguments` reads.  Both are strict: a stretch that is no list of events with numbers where
-numbers belong is refused, never guessed at.
+numbers belong is refused, never guessed at.  Imports neither polars nor the Trace, so that a process starts quickly.
 """
 
+import json
 from collections import Counter
-from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from tracelens_tui.ingest.arguments import SEPARATOR, RawArgs, arguments_of, object_of
-from tracelens_tui.ingest.dictionary import codes_by_appearance
-from tracelens_tui.ingest.document import Stretch
+from tracelens_tui.ingest.arguments import ArgumentReader, Found, nothing_found
+from tracelens_tui.ingest.batch import Batch, Coder, Codes, Flows, Int64, filled, place_codes
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
-from tracelens_tui.ingest.numbers import integer
-from tracelens_tui.ingest.objects import text_of
-from tracelens_tui.ingest.records import (
+from tracelens_tui.ingest.keys import (
     ARGS_KEYS,
+    COLLECTIVE_OP,
     FLOW_CATEGORIES,
-    LABEL_RECORD,
     LABELS,
-    Batch,
     args_group,
 )
+from tracelens_tui.ingest.numbers import integer
+from tracelens_tui.ingest.texts import text_of
 
 _ABSENT = msgspec.Raw(b"")
 _GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
-_BARE = "python_function"  # most events of a trace; of its kind no arguments are read
+_Text = bytes | memoryview
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -66,237 +64,141 @@ class Refused(Exception):
     """The text is not what the fast decoder reads; the tolerant decoder takes over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Events whose fixed keys are columns while their arguments are text; :func:`batch_of_split` reads those."""
-
-    phases: Counter[str]
-    categories: list[str]
-    events: pl.DataFrame
-    args: list[RawArgs]
-    flows: pl.DataFrame
-    labels: pl.DataFrame
-    rounded: int
-    repaired: int
-
-
-@dataclass(slots=True)
-class _Pile:
-    """The fixed keys of events as they come, stretch after stretch, each list turned into a column while it is hot."""
-
-    exact: bool  # times are kept as text
-    texts: list[Stretch] = field(default_factory=list)
-    size: int = 0  # bytes of the texts
-    objects: int = 0
-    uids: list[NDArray[np.int64]] = field(default_factory=list)
-    categories: list[pl.Series] = field(default_factory=list)
-    names: list[pl.Series] = field(default_factory=list)
-    pids: list[pl.Series] = field(default_factory=list)
-    tids: list[pl.Series] = field(default_factory=list)
-    starts: list[Any] = field(default_factory=list)
-    durations: list[Any] = field(default_factory=list)
-    args: dict[str, list[bytes]] = field(default_factory=lambda: {group: [] for group in _GROUPS})
-    args_of: dict[str, list[NDArray[np.int64]]] = field(default_factory=lambda: {group: [] for group in _GROUPS})
-    spans: int = 0  # events of phase "X"
-    others: list[Any] = field(default_factory=list)  # events of other phases than "X"
-
-    def add(self, stretch: Stretch, events: list[Any]) -> None:
-        phases = [event.ph for event in events]
-        if None in phases:
-            events = [event for event in events if event.ph is not None]
-            phases = [event.ph for event in events]
-        spans = [event for event in events if event.ph == "X"]
-        if len(spans) == len(events):
-            self.uids.append(np.arange(self.objects, self.objects + len(events)))
-        else:
-            positions = [at for at, phase in enumerate(phases, self.objects) if phase == "X"]
-            self.uids.append(np.array(positions, np.int64))
-            self.others += [event for event in events if event.ph != "X"]
-        times = _texts if self.exact else _floats
-        categories = [event.cat for event in spans]
-        self._add_args(spans, categories)
-        self.categories.append(pl.Series(categories, dtype=pl.String))
-        self.names.append(pl.Series([event.name for event in spans], dtype=pl.String))
-        self.pids.append(_place([event.pid for event in spans]))
-        self.tids.append(_place([event.tid for event in spans]))
-        self.starts.append(times([event.ts for event in spans]))
-        self.durations.append(times([event.dur for event in spans]))
-        self.spans += len(spans)
-        self.objects += len(events)
-        self.texts.append(stretch)
-        self.size += len(stretch.text)
-
-    def _add_args(self, spans: list[Any], categories: list[str | None]) -> None:
-        """Keep the argument objects by the group of keys that is wanted of them."""
-        rows: dict[str, list[int]] = {group: [] for group in ARGS_KEYS}
-        for row in [row for row, category in enumerate(categories) if category != _BARE]:
-            event = spans[row]
-            if event.args is not _ABSENT:
-                rows[args_group(event.cat or "", event.name)].append(row)
-        for group in _GROUPS:
-            if rows[group]:
-                self.args[group].append(SEPARATOR.join([spans[row].args for row in rows[group]]))
-                self.args_of[group].append(np.array(rows[group], np.int64) + self.spans)
-
-
 class FastDecoder:
-    """Splits the events of stretch after stretch of one file and piles them up until it is worth making columns.
+    """Decodes stretch after stretch.
 
-    Small stretches are split at once, since their objects fit the processor's caches; large piles are turned into
-    columns, since every call costs.  The file's first stretch is read by its digits.  If it shows times of at most ns
-    resolution, near enough to their zero, later ones are read as floats, which is checked value by value.
+    The first one is read by its digits.  If it shows times of at most ns resolution, near enough to their zero, later
+    ones are read as floats, which is checked value by value.
     """
 
-    def __init__(self, enough: int) -> None:
-        """A pile of ``enough`` bytes is :attr:`full`."""
+    def __init__(self, *, floats: bool = False) -> None:
+        """With ``floats``, a first stretch has been seen, and floats do."""
+        self.floats = floats
+        self._first = not floats
         self._by_digits = msgspec.json.Decoder(list[_Event])
         self._by_floats = msgspec.json.Decoder(list[_FloatEvent])
-        self._enough = enough
-        self._first = True
-        self._floats = False
-        self._pile = _Pile(exact=True)
+        self._arguments = ArgumentReader()
 
-    @property
-    def full(self) -> bool:
-        """Whether the pile should be taken: it is large, or it is the first one, from which the reader learns."""
-        return self._first or self._pile.size >= self._enough
+    def decode(self, text: _Text) -> Batch:
+        """Return the batch of a stretch, the text of an array of events; raises :class:`Refused`."""
+        batch = self._batch(text, floats=True) if self.floats else None
+        if batch is None:
+            batch = self._batch(text, floats=False)
+        assert batch is not None
+        if self._first:
+            self._first = False
+            self.floats = not batch.rounded and floats_do(batch.start_ns)
+        return batch
 
-    def add(self, stretch: Stretch) -> None:
-        """Split a stretch and put its events on the pile; raises :class:`Refused` and leaves the pile as it was."""
-        self._put(self._pile, stretch)
-
-    def take(self) -> Split | None:
-        """Return what was piled up, if anything, and begin anew."""
-        pile = self._pile
-        if not pile.texts:
-            return None
-        split = _split(pile)
-        if split is None:
-            pile = _Pile(exact=True)
-            for stretch in self._pile.texts:
-                self._put(pile, stretch)
-            split = _split(pile)
-        assert split is not None
-        self._first = False
-        unsafe = pile.exact and (split.rounded or not floats_do(split.events["start_ns"]))
-        self._pile = _Pile(exact=bool(unsafe))
-        return split
-
-    def _put(self, pile: _Pile, stretch: Stretch) -> None:
+    def _batch(self, text: _Text, *, floats: bool) -> Batch | None:
+        """The batch; None where its times must be read by their digits."""
         try:
-            events = (self._by_digits if pile.exact else self._by_floats).decode(stretch.text)
-        except (msgspec.DecodeError, RecursionError) as error:
+            _check_utf8(text)
+            events = (self._by_floats if floats else self._by_digits).decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused from error
-        pile.add(stretch, events)
+        spans, others, uid, phases = _parted(events)
+        arrows = [event for event in others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
+        times = [
+            _ns([event.ts for event in spans], floats=floats),
+            _ns([event.dur for event in spans], floats=floats),
+            _ns([event.ts for event in arrows], floats=floats),
+        ]
+        start, duration, arrow_start = times
+        if start is None or duration is None or arrow_start is None:
+            return None
+        categories: Coder[str] = Coder()
+        names: Coder[str] = Coder()
+        places: Coder[tuple[str, str]] = Coder()
+        category = categories.codes([event.cat or "" for event in spans], len(spans))
+        name = names.codes([event.name or "" for event in spans], len(spans))
+        found = self._found(spans, _groups(categories, category, names.get(COLLECTIVE_OP), name))
+        return Batch(
+            phases=phases,
+            uid=uid,
+            place=place_codes(places, [event.pid for event in spans], [event.tid for event in spans]),
+            category=category,
+            name=name,
+            start_ns=start[0],
+            dur_ns=duration[0],
+            numbers=found.numbers,
+            args=found.args,
+            details=found.details,
+            flows=_flows(arrows, arrow_start[0], places),
+            labels=_labels(others),
+            categories=list(categories),
+            names=list(names),
+            places=list(places),
+            rounded=sum(rounded for _, rounded in (start, duration, arrow_start)),
+        )
+
+    def _found(self, spans: list[Any], groups: NDArray[np.int8]) -> Found:
+        """What the arguments hold that are wanted of each event's group."""
+        found = nothing_found(len(spans))
+        for number, group in enumerate(_GROUPS):
+            rows = [row for row in np.flatnonzero(groups == number).tolist() if spans[row].args is not _ABSENT]
+            if rows:
+                self._arguments.read(group, [spans[row].args for row in rows], np.array(rows), found)
+        return found
 
 
-def batch_of_split(split: Split) -> Batch:
-    """Return the batch with the arguments read."""
-    parts = [part for raw in split.args for part in arguments_of(raw)]
-    return Batch(
-        phases=split.phases,
-        categories=split.categories,
-        events=split.events,
-        args=[arguments for arguments, _ in parts],
-        flows=split.flows,
-        labels=split.labels,
-        rounded=split.rounded,
-        repaired=split.repaired + sum(repaired for _, repaired in parts),
-    )
+def _check_utf8(text: _Text) -> None:
+    """Raise UnicodeDecodeError where the text is no UTF-8: msgspec looks only at what it reads."""
+    content = bytes(text)
+    if not content.isascii():
+        content.decode("utf-8")
 
 
-def _floats(values: list[float | None]) -> NDArray[np.float64]:
-    return np.array(values, np.float64)
-
-
-def _texts(values: list[msgspec.Raw]) -> bytes:
-    """The values with a line break after each."""
-    return b"\n".join([*values, b""])
-
-
-def _times(pile: _Pile, parts: list[Any]) -> tuple[pl.Series, int] | None:
+def _ns(values: list[Any], *, floats: bool) -> tuple[Int64, int] | None:
     """The times in ns and how many were rounded; None where floats cannot tell."""
-    if not pile.exact:
-        times = ns_of_floats(np.concatenate(parts))
-        return None if times is None else (times, 0)
-    lines = b"".join(parts).decode("utf-8", "replace").removesuffix("\n")
-    texts = pl.Series([lines]).str.split("\n").explode() if any(parts) else pl.Series([], dtype=pl.String)
-    return ns_of_texts(texts)
+    if not floats:
+        return ns_of_texts(values)
+    times = ns_of_floats(values)
+    return None if times is None else (times, 0)
 
 
-def _split(pile: _Pile) -> Split | None:
-    """The pile as columns; None where its times must be read by their digits."""
-    arrows = [event for event in pile.others if event.ph in {"s", "f"} and event.cat in FLOW_CATEGORIES]
-    read = _texts if pile.exact else _floats
-    start, duration = _times(pile, pile.starts), _times(pile, pile.durations)
-    arrow_start = _times(pile, [read([event.ts for event in arrows])])
-    if start is None or duration is None or arrow_start is None:
-        return None
-    category = pl.concat(pile.categories).fill_null("")
-    codes, first = codes_by_appearance(category)
-    categories = category[first].to_list()
-    names = pl.concat(pile.names)
-    labels, repaired = _labels(pile.others)
-    return Split(
-        phases=Counter(event.ph for event in pile.others) + Counter(X=len(names)),
-        categories=categories,
-        events=pl.DataFrame(
-            {
-                "uid": np.concatenate(pile.uids),
-                "category": codes,
-                "name": names,
-                "pid": _joined(pile.pids),
-                "tid": _joined(pile.tids),
-                "start_ns": start[0],
-                "dur_ns": duration[0],
-            }
-        ),
-        args=_raw_args(pile),
-        flows=pl.DataFrame(
-            {
-                "id": pl.Series([integer(event.id) for event in arrows], dtype=pl.Int64),
-                "finish": pl.Series([event.ph == "f" for event in arrows], dtype=pl.Boolean),
-                "pid": _place([event.pid for event in arrows]),
-                "tid": _place([event.tid for event in arrows]),
-                "start_ns": arrow_start[0],
-            }
-        ),
-        labels=labels,
-        rounded=start[1] + duration[1] + arrow_start[1],
-        repaired=repaired,
+def _parted(events: list[Any]) -> tuple[list[Any], list[Any], Int64, Counter[str]]:
+    """The events of phase "X", the others, where the first are among all, and how many there are of each phase."""
+    phases = [event.ph for event in events]
+    spans = phases.count("X")
+    if spans == len(events):
+        return events, [], np.arange(spans), Counter(X=spans)
+    events = [event for event, phase in zip(events, phases, strict=True) if phase is not None]  # else no event at all
+    phases = [phase for phase in phases if phase is not None]
+    timed = np.fromiter((phase == "X" for phase in phases), bool, len(phases))
+    others = list(compress(events, (~timed).tolist()))
+    return list(compress(events, timed.tolist())), others, np.flatnonzero(timed), Counter(phases)
+
+
+def _groups(categories: Coder[str], category: Codes, collective: int | None, name: Codes) -> NDArray[np.int8]:
+    """The group of argument keys wanted of each event, as a position in ``_GROUPS``; -1 for none."""
+    wanted = [args_group(text, None) for text in categories]
+    groups = np.array([_GROUPS.index(group) if group in _GROUPS else -1 for group in wanted], np.int8)[category]
+    if collective is not None:
+        groups[(groups == _GROUPS.index("op")) & (name == collective)] = _GROUPS.index("all")
+    return groups
+
+
+def _flows(arrows: list[Any], start_ns: Int64, places: Coder[tuple[str, str]]) -> Flows:
+    return Flows(
+        id=_ids([event.id for event in arrows]),
+        finish=np.array([event.ph == "f" for event in arrows], bool),
+        place=place_codes(places, [event.pid for event in arrows], [event.tid for event in arrows]),
+        start_ns=start_ns,
     )
 
 
-def _joined(parts: list[pl.Series]) -> pl.Series:
-    """The parts after another; as text if one is."""
-    if any(part.dtype == pl.String for part in parts):
-        parts = [part.cast(pl.String) for part in parts]
-    return pl.concat(parts)
+def _ids(values: list[int | str | None]) -> Int64:
+    ids = np.array(values)
+    return ids if ids.dtype == np.int64 else filled(map(integer, values), len(values))
 
 
-def _raw_args(pile: _Pile) -> list[RawArgs]:
-    return [
-        RawArgs(group, bytearray(SEPARATOR).join(texts), np.concatenate(pile.args_of[group]))
-        for group, texts in pile.args.items()
-        if texts
-    ]
-
-
-def _place(values: list[Any]) -> pl.Series:
-    """Process or thread ids as whole numbers, or as text where one is text."""
-    try:
-        return pl.Series(values, dtype=pl.Int64)
-    except (TypeError, OverflowError):
-        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
-
-
-def _labels(events: list[Any]) -> tuple[pl.DataFrame, int]:
-    """The names of processes and threads, and how many had bytes that are no UTF-8."""
-    rows, repaired = [], 0
+def _labels(events: list[Any]) -> list[tuple[str, str, str, str]]:
+    """The names of processes and threads."""
+    labels: list[tuple[str, str, str, str]] = []
     for event in events:
         if event.ph == "M" and event.name in LABELS and event.args is not _ABSENT:
-            args, replaced = object_of(bytes(event.args))
-            repaired += replaced
-            rows.append((event.name, event.pid, event.tid, args.get(LABELS[event.name])))
-    texts = [tuple(text_of(value) for value in row) for row in rows]
-    return pl.DataFrame(texts, schema=LABEL_RECORD, orient="row"), repaired
+            args = json.loads(bytes(event.args))
+            value = args.get(LABELS[event.name]) if isinstance(args, dict) else None
+            labels.append((event.name, text_of(event.pid) or "", text_of(event.tid) or "", text_of(value) or ""))
+    return labels

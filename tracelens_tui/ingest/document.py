@@ -5,12 +5,16 @@ stretch is decoded, since half an event is no JSON.  Whoever decodes gives back 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import msgspec
 
 from tracelens_tui.ingest.sniff import without_bom
+
+STRETCH = 1 << 20
+"""Bytes of JSON whose events are split at once: their objects fit the processor's caches."""
 
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_KEY = 1000  # bytes that the key, the colon and the bracket may take with white space between them
@@ -83,6 +87,16 @@ class Document:
         """Take back the end of the latest stretch, which holds half an event: its cut was wrong."""
         self._parts.insert(0, rest + self._skipped)
         self._wanted = sum(map(len, self._parts)) + self._size  # with less, the next cut would be the same
+
+    def restore(self, stretches: Sequence[Stretch]) -> None:
+        """Take back the latest stretches, as if they had not been cut off."""
+        if not stretches:
+            return
+        between = b"\n" if self.form == "lines" else b","
+        texts = [stretch.inner if stretch.last else stretch.inner + between for stretch in stretches]
+        self._blocks = chain(texts, self._parts, self._blocks)
+        self._parts, self._skipped = [], b""
+        self._wanted = self._size
 
     def close(self, rest: bytes) -> None:
         """Note that the list ended in the latest stretch, before ``rest``."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from tracelens_tui.ingest.batch import ABSENT, Int64
 from tracelens_tui.ingest.numbers import nanoseconds
 
 _EXACT_BELOW = 2.0**43
@@ -14,17 +14,20 @@ _EXACT_BELOW = 2.0**43
 The base time of Kineto files keeps theirs below 7.9e12 µs; times since 1970 are beyond.
 """
 
-_LARGEST = 4 * 10**15  # µs whose ns fit 64 bits with room for a sum
+_MOST_DIGITS = 18  # of a plain number with its point left out: fits 64 bits
+_NS_DECIMALS = 3
+_PLAIN = np.isin(np.arange(256), np.frombuffer(b"0123456789.\n", np.uint8))
+_NEWLINE, _POINT = b"\n."
 
 
-def floats_do(ns: pl.Series) -> bool:
+def floats_do(ns: Int64) -> bool:
     """Return whether times like these are safe to be read as floats."""
-    most = ns.abs().max()
-    return most is None or most < _EXACT_BELOW * 1000  # type: ignore[operator]
+    given = ns[ns != ABSENT]
+    return not len(given) or bool(np.abs(given).max() < _EXACT_BELOW * 1000)
 
 
-def ns_of_floats(values: Sequence[float | None] | NDArray[np.float64]) -> pl.Series | None:
-    """Return the times in ns, null for None and nan; None where floats do not tell what the file's digits were.
+def ns_of_floats(values: Sequence[float | None] | NDArray[np.float64]) -> Int64 | None:
+    """Return the times in ns, ABSENT for None and nan; None where floats do not tell what the file's digits were.
 
     Right if the file has at most three decimals: then each value is the float nearest to a whole number of ns, which is
     what is checked.
@@ -33,41 +36,50 @@ def ns_of_floats(values: Sequence[float | None] | NDArray[np.float64]) -> pl.Ser
     missing = np.isnan(times)
     times[missing] = 0
     if not len(times):
-        return pl.Series([], dtype=pl.Int64)
+        return np.empty(0, np.int64)
     if np.abs(times).max() >= _EXACT_BELOW:
         return None
     whole = np.floor(times)
     ns = whole.astype(np.int64) * 1000 + np.rint((times - whole) * 1000).astype(np.int64)
     if (ns / 1000.0 != times).any():
         return None
-    result = pl.Series(ns)
-    return result.set(pl.Series(missing), None) if missing.any() else result
+    ns[missing] = ABSENT
+    return ns
 
 
-def ns_of_texts(values: pl.Series) -> tuple[pl.Series, int]:
-    """Return the times in ns of JSON number texts, null where there is none, and how many lost digits below the ns."""
-    text = pl.col("text")
-    whole, decimals = (text.str.split_exact(".", 1).struct.field(f"field_{part}") for part in (0, 1))
-    columns = (
-        pl.LazyFrame({"text": values})
-        .select(
-            text,
-            whole=whole.cast(pl.Int64, strict=False),
-            decimals=decimals.str.strip_chars_end("0").fill_null(""),
-        )
-        .with_columns(ns=pl.col("decimals").str.pad_end(3, "0").cast(pl.Int64, strict=False))
-        .select(
-            pl.col("whole") * 1000 + pl.when(text.str.starts_with("-")).then(-pl.col("ns")).otherwise(pl.col("ns")),
-            plain=(pl.col("decimals").str.len_bytes() <= 3) & (pl.col("whole").abs() < _LARGEST) & (pl.col("ns") >= 0),
-            given=text != "",
-        )
-        .collect()
-    )
-    plain = columns["plain"].fill_null(value=False)
-    result = columns["whole"]
-    odd = (~plain & columns["given"]).arg_true()
-    if not plain.all():
-        result = result.set(~plain, None)
-    read = [nanoseconds(value.strip('"')) for value in values[odd].to_list()]
-    result = result.scatter(odd, pl.Series([time for time, _ in read], dtype=pl.Int64)) if read else result
-    return result, sum(rounded for _, rounded in read)
+def ns_of_texts(values: Sequence[bytes]) -> tuple[Int64, int]:
+    """Return the times in ns of JSON number texts, ABSENT for none, and how many lost digits below the ns."""
+    if not values:
+        return np.empty(0, np.int64), 0
+    ns, plain = _plain_ns(b"\n".join([*values, b""]), len(values))
+    rounded = 0
+    for row in np.flatnonzero(~plain).tolist():
+        time, inexact = nanoseconds(bytes(values[row]).decode("utf-8", "replace").strip('"'))
+        ns[row] = ABSENT if time is None else time
+        rounded += inexact
+    return ns, rounded
+
+
+def _plain_ns(lines: bytes, count: int) -> tuple[Int64, NDArray[np.bool_]]:
+    """Read the lines that hold nothing but digits and at most a point before up to three decimals; tells which do."""
+    chars = np.frombuffer(lines, np.uint8)
+    ends = np.flatnonzero(chars == _NEWLINE)
+    starts = np.append(0, ends[:-1] + 1)
+    length = ends - starts
+    points = np.flatnonzero(chars == _POINT)
+    line_of_point = np.searchsorted(ends, points)
+    point_count = np.bincount(line_of_point, minlength=count)
+    decimals = np.zeros(count, np.int64)
+    decimals[line_of_point] = ends[line_of_point] - points - 1
+    odd = np.bincount(np.searchsorted(ends, np.flatnonzero(~_PLAIN[chars])), minlength=count) > 0
+    plain = ~odd & (point_count <= 1) & (decimals <= _NS_DECIMALS)
+    plain &= (length > point_count) & (length - point_count + _NS_DECIMALS - decimals <= _MOST_DIGITS)
+    digits = np.zeros(count, np.int64)
+    if plain.any():
+        kept = lines if plain.all() else b"".join(_chosen(lines, starts, ends, plain))
+        digits[plain] = np.fromstring(kept.replace(b".", b"").decode("ascii"), np.int64, sep="\n")
+    return digits * 10 ** np.maximum(_NS_DECIMALS - decimals, 0), plain
+
+
+def _chosen(lines: bytes, starts: Int64, ends: Int64, which: NDArray[np.bool_]) -> list[bytes]:
+    return [lines[start : end + 1] for start, end in zip(starts[which].tolist(), ends[which].tolist(), strict=True)]

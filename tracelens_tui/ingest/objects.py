@@ -4,32 +4,20 @@ It is an order of magnitude slower than :mod:`tracelens_tui.ingest.decode`; test
 that the fast path refuses.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 import numpy as np
-import polars as pl
 
+from tracelens_tui.ingest.arguments import add_objects, nothing_found
 from tracelens_tui.ingest.assemble import Assembler
+from tracelens_tui.ingest.batch import Batch, Coder, Flows, filled
+from tracelens_tui.ingest.keys import ARGS_KEYS, FLOW_CATEGORIES, LABELS, args_group
 from tracelens_tui.ingest.metadata import metadata_of
 from tracelens_tui.ingest.numbers import integer, nanoseconds
-from tracelens_tui.ingest.records import (
-    ARGS_KEYS,
-    ARGS_RECORD,
-    EVENT_RECORD,
-    FLOW_CATEGORIES,
-    FLOW_RECORD,
-    ID_ARGS,
-    LABEL_RECORD,
-    LABELS,
-    TEXT_ARGS,
-    Arguments,
-    Batch,
-    args_group,
-)
+from tracelens_tui.ingest.texts import text_of
 from tracelens_tui.trace.types import Source, Trace
 
 _BATCH = 50_000
@@ -54,102 +42,100 @@ def batch_of(objects: Iterable[Any]) -> Batch:
     for item in objects:
         if isinstance(item, Mapping) and item.get("ph") is not None:
             collected.take(item)
-    return Batch(
-        phases=collected.phases,
-        categories=list(collected.categories),
-        events=_frame(collected.events, EVENT_RECORD),
-        args=[Arguments(_frame(collected.args, ARGS_RECORD), np.array(collected.args_of, np.int64))],
-        flows=_frame(collected.flows, FLOW_RECORD),
-        labels=_frame(collected.labels, LABEL_RECORD),
-        rounded=collected.rounded,
-    )
-
-
-def _frame(rows: list[tuple[Any, ...]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return collected.batch()
 
 
 class _Collected:
-    """The rows of a batch as they come."""
+    """The columns of a batch as they come."""
 
     def __init__(self) -> None:
-        self.phases: Counter[str] = Counter()
-        self.categories: dict[str, int] = {}
-        self.events: list[tuple[Any, ...]] = []
-        self.args: list[tuple[Any, ...]] = []
-        self.args_of: list[int] = []
-        self.flows: list[tuple[Any, ...]] = []
-        self.labels: list[tuple[Any, ...]] = []
-        self.rounded = 0
+        self._phases: Counter[str] = Counter()
+        self._categories: Coder[str] = Coder()
+        self._names: Coder[str] = Coder()
+        self._places: Coder[tuple[str, str]] = Coder()
+        self._spans: list[tuple[int, int, int, int]] = []  # uid, and codes of category, name and place
+        self._starts: list[int | None] = []
+        self._durations: list[int | None] = []
+        self._args: dict[str, list[Mapping[str, Any]]] = {}
+        self._args_of: dict[str, list[int]] = {}
+        self._flows: list[tuple[bool, int]] = []
+        self._flow_ids: list[int | None] = []
+        self._flow_starts: list[int | None] = []
+        self._labels: list[tuple[str, str, str, str]] = []
+        self._rounded = 0
         self._taken = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
         phase = text_of(event["ph"]) or ""
-        self.phases[phase] += 1
-        args = event.get("args")
-        args = args if isinstance(args, Mapping) else {}
+        self._phases[phase] += 1
         if phase == "X":
-            self._take_event(event, args)
+            self._take_span(event)
         elif phase in {"s", "f"}:
             self._take_flow(event, finish=phase == "f")
         elif phase == "M":
-            self._take_label(event, args)
+            self._take_label(event)
         self._taken += 1
 
-    def _take_event(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
-        category, name = text_of(event.get("cat")) or "", text_of(event.get("name"))
-        group = args_group(category, name)
-        if args and ARGS_KEYS[group]:
-            self.args_of.append(len(self.events))
-            self.args.append(args_row(args, group))
-        start, duration = self._time(event.get("ts")), self._time(event.get("dur"))
-        place = text_of(event.get("pid")), text_of(event.get("tid"))
-        code = self.categories.setdefault(category, len(self.categories))
-        self.events.append((self._taken, code, name, *place, start, duration))
+    def batch(self) -> Batch:
+        columns = np.array(self._spans, np.int64).reshape(-1, 4)
+        found = nothing_found(len(columns))
+        for group, objects in self._args.items():
+            add_objects(group, objects, np.array(self._args_of[group], np.int64), found)
+        arrows = np.array(self._flows, np.int64).reshape(-1, 2)
+        return Batch(
+            phases=self._phases,
+            categories=list(self._categories),
+            names=list(self._names),
+            places=list(self._places),
+            uid=columns[:, 0].copy(),
+            category=columns[:, 1].astype(np.uint32),
+            name=columns[:, 2].astype(np.uint32),
+            place=columns[:, 3].astype(np.uint32),
+            start_ns=filled(self._starts, len(columns)),
+            dur_ns=filled(self._durations, len(columns)),
+            numbers=found.numbers,
+            args=found.args,
+            details=found.details,
+            flows=Flows(
+                id=filled(self._flow_ids, len(arrows)),
+                finish=arrows[:, 0].astype(bool),
+                place=arrows[:, 1].astype(np.uint32),
+                start_ns=filled(self._flow_starts, len(arrows)),
+            ),
+            labels=self._labels,
+            rounded=self._rounded,
+        )
+
+    def _take_span(self, event: Mapping[str, Any]) -> None:
+        category, name = text_of(event.get("cat")) or "", text_of(event.get("name")) or ""
+        group, args = args_group(category, name), event.get("args")
+        if isinstance(args, Mapping) and args and ARGS_KEYS[group]:
+            self._args_of.setdefault(group, []).append(len(self._spans))
+            self._args.setdefault(group, []).append(args)
+        self._spans.append((self._taken, self._categories[category], self._names[name], self._place(event)))
+        self._starts.append(self._time(event.get("ts")))
+        self._durations.append(self._time(event.get("dur")))
 
     def _take_flow(self, event: Mapping[str, Any], *, finish: bool) -> None:
         if text_of(event.get("cat")) in FLOW_CATEGORIES:
-            place = text_of(event.get("pid")), text_of(event.get("tid"))
-            self.flows.append((integer(event.get("id")), finish, *place, self._time(event.get("ts"))))
+            self._flows.append((finish, self._place(event)))
+            self._flow_ids.append(integer(event.get("id")))
+            self._flow_starts.append(self._time(event.get("ts")))
 
-    def _take_label(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> None:
-        name = text_of(event.get("name"))
+    def _take_label(self, event: Mapping[str, Any]) -> None:
+        name, args = text_of(event.get("name")), event.get("args")
         if name in LABELS:
-            place = text_of(event.get("pid")), text_of(event.get("tid"))
-            self.labels.append((name, *place, text_of(args.get(LABELS[name]))))
+            text = text_of(args.get(LABELS[name])) if isinstance(args, Mapping) else None
+            self._labels.append((name, *_pid_and_tid(event), text or ""))
+
+    def _place(self, event: Mapping[str, Any]) -> int:
+        return self._places[_pid_and_tid(event)]
 
     def _time(self, value: Any) -> int | None:  # noqa: ANN401 - decoded JSON
         time, rounded = nanoseconds(value)
-        self.rounded += rounded
+        self._rounded += rounded
         return time
 
 
-def args_row(args: Mapping[str, Any], group: str) -> tuple[Any, ...]:
-    """Return the row of ``ARGS_RECORD`` of an argument object, of which the keys of that group are read."""
-    keys = ARGS_KEYS[group]
-    numbers = (integer(args.get(key)) if key in keys else None for key in ID_ARGS)
-    return (*numbers, *(text_of(args.get(key)) if key in keys else None for key in TEXT_ARGS))
-
-
-def text_of(value: Any) -> str | None:  # noqa: ANN401 - decoded JSON
-    """Return a value as text: strings as they are, whole numbers without a point, lists and objects as JSON text."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value if value.isascii() else _encodable(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, dict)):
-        return _encodable(json.dumps(value, ensure_ascii=False, default=_number))
-    return str(value) if isinstance(value, int) else str(_number(value))
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates replaced, so that it has a UTF-8 form."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _number(value: Any) -> int | float:  # noqa: ANN401 - decoded JSON
-    """A Decimal inside a list, as JSON writes it."""
-    whole = integer(value)
-    return whole if whole is not None else float(value)
+def _pid_and_tid(event: Mapping[str, Any]) -> tuple[str, str]:
+    return text_of(event.get("pid")) or "", text_of(event.get("tid")) or ""

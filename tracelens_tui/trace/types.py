@@ -5,45 +5,32 @@ Strings and argument lists are stored once and referred to by code.
 """
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 import polars as pl
 
+from tracelens_tui.trace.kinds import GPU_KINDS, HOST_KINDS, LAUNCH_KINDS, NONE_ID, Kind, Role
 
-class Kind(IntEnum):
-    """What an event is.  A closed list: a category that is not known becomes ``OTHER`` and is counted."""
-
-    OTHER = 0
-    CPU_OP = 1
-    PYTHON_FUNCTION = 2
-    RUNTIME = 3
-    DRIVER = 4
-    KERNEL = 5
-    MEMCPY = 6
-    MEMSET = 7
-    USER_ANNOTATION = 8
-    GPU_ANNOTATION = 9
-    SYNC = 10
-    OVERHEAD = 11
-
-
-GPU_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
-LAUNCH_KINDS = (Kind.RUNTIME, Kind.DRIVER)
-HOST_KINDS = (Kind.CPU_OP, Kind.PYTHON_FUNCTION, Kind.RUNTIME, Kind.DRIVER, Kind.USER_ANNOTATION)
-"""Kinds that nest on a host thread and form the tree."""
-
-
-class Role(IntEnum):
-    """What a GPU event does with the device; ``NONE`` for everything on the host.  Decided once, in ``trace.roles``."""
-
-    NONE = 0
-    COMPUTE = 1
-    COMM = 2
-    COPY = 3
-
-
-NONE_ID = 0
-"""``correlation`` and ``external_id`` of an event that has none (files write 0, -1 or nothing)."""
+__all__ = [
+    "ARGS_SCHEMA",
+    "DETAIL_SCHEMA",
+    "EVENT_SCHEMA",
+    "FLOW_SCHEMA",
+    "GPU_KINDS",
+    "HOST_KINDS",
+    "LAUNCH_KINDS",
+    "NONE_ID",
+    "QUALITY_CODES",
+    "REPAIR_SCHEMA",
+    "THREAD_SCHEMA",
+    "DataQuality",
+    "DeviceProperties",
+    "Kind",
+    "QualityItem",
+    "Role",
+    "Source",
+    "Trace",
+    "TraceMetadata",
+]
 
 EVENT_SCHEMA: dict[str, type[pl.DataType]] = {
     "uid": pl.Int64,  # position in the file's event list, every object with a "ph" counted

@@ -1,27 +1,8 @@
-"""What every reader hands over: batches of records, and what the keys of a Kineto event mean."""
+"""What the keys of a Kineto event mean; free of heavy imports, since decoding processes start with it."""
 
-from collections import Counter
-from dataclasses import dataclass, field
 from functools import lru_cache
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
-from tracelens_tui.trace.types import Kind
-
-Schema = dict[str, type[pl.DataType]]
-
-EVENT_RECORD: Schema = {
-    "uid": pl.Int64,  # position among the batch's objects
-    "category": pl.UInt32,  # position in Batch.categories
-    "name": pl.String,
-    "pid": pl.String,  # a reader may give whole numbers instead
-    "tid": pl.String,
-    "start_ns": pl.Int64,  # null: no readable time
-    "dur_ns": pl.Int64,  # null: none given
-}
-"""One row per "X" event."""
+from tracelens_tui.trace.kinds import Kind
 
 ID_ARGS = {
     "correlation": "correlation",
@@ -30,7 +11,7 @@ ID_ARGS = {
     "Sequence number": "sequence",
     "Fwd thread id": "fwd_thread",
 }
-"""Key in ``args`` -> record column, for whole numbers."""
+"""Key in ``args`` -> column, for whole numbers."""
 
 TEXT_ARGS = {
     "device": "device",
@@ -55,30 +36,16 @@ TEXT_ARGS = {
     "kernel_file": "kernel_file",
     "Comms Id": "comms_id",
 }
-"""Key in ``args`` -> record column, for text; lists become JSON text.  A spelling of older profilers has its year."""
+"""Key in ``args`` -> column, for text; lists become JSON text.  A spelling of older profilers has its year."""
 
-ARGS_RECORD: Schema = {
-    **dict.fromkeys(ID_ARGS.values(), pl.Int64),
-    **dict.fromkeys(TEXT_ARGS.values(), pl.String),
-}
-"""One row per "X" event whose arguments are read, null where a key is absent."""
+NUMBER_COLUMNS = ("correlation", "external_id", "sequence", "fwd_thread", "device", "stream", "bytes")
+"""Columns of whole numbers that an event's arguments may give."""
 
-FLOW_RECORD: Schema = {
-    "id": pl.Int64,
-    "finish": pl.Boolean,
-    "pid": pl.String,
-    "tid": pl.String,
-    "start_ns": pl.Int64,
-}
-"""One row per end of an arrow from a launch to GPU work."""
-
-LABEL_RECORD: Schema = {
-    "name": pl.String,  # one of LABELS
-    "pid": pl.String,
-    "tid": pl.String,
-    "text": pl.String,
-}
-"""One row per "M" event that names a process or a thread."""
+ARGS_COLUMNS = ("dims", "types", "strides", "concrete")
+DETAIL_COLUMNS = tuple(
+    column for column in TEXT_ARGS.values() if column not in {*NUMBER_COLUMNS, *ARGS_COLUMNS, "group_2023"}
+)
+"""Columns of texts that an event's arguments may give, see ``trace.types.ARGS_SCHEMA`` and ``DETAIL_SCHEMA``."""
 
 LABELS = {"process_name": "name", "process_labels": "labels", "thread_name": "name"}
 """Name of an "M" event -> key of its text in ``args``."""
@@ -124,7 +91,7 @@ ARGS_KEYS: dict[str, tuple[str, ...]] = {
 }
 """Which keys of ``args`` are read of which events, see :func:`args_group`: a key that cannot matter costs time."""
 
-_COLLECTIVE_OP = "record_param_comms"  # the op that describes a collective has all keys
+COLLECTIVE_OP = "record_param_comms"
 
 _GROUPS = {
     Kind.PYTHON_FUNCTION: "none",  # most events of a trace, and nothing in a Trace needs what they carry
@@ -143,31 +110,9 @@ def kind_of(category: str) -> Kind:
 def args_group(category: str, name: str | None) -> str:
     """Return the key of ``ARGS_KEYS`` for an event of that category and name."""
     group = _group_of(category)
-    return "all" if group == "op" and name == _COLLECTIVE_OP else group
+    return "all" if group == "op" and name == COLLECTIVE_OP else group
 
 
 @lru_cache(256)
 def _group_of(category: str) -> str:
     return _GROUPS.get(kind_of(category), "all")
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """The arguments of some events."""
-
-    rows: pl.DataFrame  # columns of ARGS_RECORD; those that were not read are absent
-    events: NDArray[np.int64]  # row of ``rows`` -> row of Batch.events
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The records of one stretch of the event list."""
-
-    phases: Counter[str]  # "ph" -> objects; their sum is the number of objects that are events
-    categories: list[str]
-    events: pl.DataFrame  # EVENT_RECORD
-    args: list[Arguments]
-    flows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FLOW_RECORD))
-    labels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LABEL_RECORD))
-    rounded: int = 0  # times that had digits below the nanosecond
-    repaired: int = 0  # events with bytes that are no UTF-8
