@@ -1,8 +1,8 @@
 """Measure how traces open: ``python -m benchmarks [TRACE] [--times 1,4,10] [--runs 5]``.
 
-The trace (by default the sample of the demo) is repeated to several sizes.  For each the table has medians of: the floor
-(msgspec skipping through the JSON in memory), load, load and tree alone and with the helping processes that this machine
-allows, the whole ``tables`` command, the first and the second opening, and the peak memory of all processes together.
+The trace (by default the sample of the demo) is repeated to several sizes.  For each the table has medians of: the
+floor (msgspec skipping through the JSON in memory), load, load and tree, alone and with the helping processes that this
+machine allows, the whole ``tables`` command, the first and the second opening, and the peak memory of all processes.
 """
 
 import argparse
@@ -103,7 +103,8 @@ def growth(rows: list[_Row]) -> list[str]:
     """Return how the time of load and tree grows from the smallest to each larger size."""
     first = rows[0]
     return [
-        f"{first.times} x to {row.times} x: input {row.size / first.size:.1f} x, load and tree {row.tree / first.tree:.1f} x"
+        f"{first.times} x to {row.times} x: input {row.size / first.size:.1f} x, "
+        f"load and tree {row.tree / first.tree:.1f} x"
         for row in rows[1:]
     ]
 

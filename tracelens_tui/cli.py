@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,8 @@ import typer
 from tracelens_tui import __version__
 from tracelens_tui.console import err, out
 from tracelens_tui.errors import UserError
+from tracelens_tui.scope_options import scope_options
+from tracelens_tui.trace.scope import Scope
 
 if TYPE_CHECKING:
     from tracelens_tui.analysis.model import Analysis
@@ -26,7 +29,7 @@ cli = typer.Typer(
 platforms_cli = typer.Typer(help="The GPUs whose peaks are known.", invoke_without_command=True, rich_markup_mode=None)
 cli.add_typer(platforms_cli, name="platforms")
 
-TraceArg = Annotated[Path, typer.Argument(metavar="TRACE", help="A profiler trace.")]
+TraceArg = Annotated[Path, typer.Argument(metavar="TRACE", help="A profiler trace; - reads standard input.")]
 RunArg = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")]
 PlatformOpt = Annotated[str | None, typer.Option("--platform", metavar="NAME", help="GPU to compare with.")]
 ArchOpt = Annotated[Path | None, typer.Option("--arch", metavar="FILE", help="Peaks of a GPU as a JSON file.")]
@@ -72,6 +75,7 @@ def _global(
 
 
 @cli.command("open", hidden=True)
+@scope_options
 def open_app(
     target: Annotated[Path | None, typer.Argument(metavar="[TRACE | RUN_DIR]")] = None,
     platform: PlatformOpt = None,
@@ -80,15 +84,20 @@ def open_app(
     no_cache: NoCacheOpt = False,
     no_mouse: MouseOpt = False,
     ascii_only: AsciiOpt = False,
+    scope: Scope | None = None,
 ) -> None:
     """Open the app on a trace, a run directory or, without an argument, the recent runs."""
+    if target is not None:
+        _need_lasting(target)
     _need_terminal("the app")
     from tracelens_tui.app.main import run_app
 
-    run_app(target, options=_app_options(platform, arch, device, no_cache, no_mouse, ascii_only))
+    options = _app_options(platform, arch, device, no_cache, no_mouse, ascii_only)
+    run_app(target, options=replace(options, scope=scope))
 
 
 @cli.command()
+@scope_options
 def triage(
     trace: TraceArg,
     run_dir: Annotated[Path | None, typer.Option("--run-dir", metavar="DIR", help="Where the run is kept.")] = None,
@@ -98,6 +107,7 @@ def triage(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     no_cache: NoCacheOpt = False,
     as_json: JsonOpt = False,
+    scope: Scope | None = None,
 ) -> None:
     """Find what to fix first; the report lands in the run directory."""
     from tracelens_tui.progress import progress
@@ -109,6 +119,7 @@ def triage(
         platform=platform,
         arch=arch,
         device=device,
+        scope=scope,
         analyst="rules",
         resume=resume,
         use_cache=not no_cache,
@@ -140,6 +151,7 @@ def watch(run_dir: RunArg, no_mouse: MouseOpt = False, ascii_only: AsciiOpt = Fa
 
 
 @cli.command()
+@scope_options
 def tables(
     trace: TraceArg,
     out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the tables go.")],
@@ -148,17 +160,19 @@ def tables(
     device: DeviceOpt = None,
     table_format: Annotated[str, typer.Option("--format", metavar="csv|parquet|xlsx")] = "csv",
     no_cache: NoCacheOpt = False,
+    scope: Scope | None = None,
 ) -> None:
     """Write the tables: time split, ops, kernels, roofline, collectives, idle gaps."""
     from tracelens_tui.analysis.tables import write_tables
 
-    analysis = _analysis(trace, platform, arch, device, no_cache)
+    analysis = _analysis(trace, platform, arch, device, scope, no_cache)
     analysis.gpu_split(trace)
     for path in write_tables(analysis, out_dir, table_format):
         out(str(path))
 
 
 @cli.command()
+@scope_options
 def info(
     trace: TraceArg,
     platform: PlatformOpt = None,
@@ -166,11 +180,12 @@ def info(
     device: DeviceOpt = None,
     no_cache: NoCacheOpt = False,
     as_json: JsonOpt = False,
+    scope: Scope | None = None,
 ) -> None:
     """Say what a trace holds and whether its data can be trusted."""
     from tracelens_tui.analysis.info import info_lines, trace_info
 
-    analysis = _analysis(trace, platform, arch, device, no_cache)
+    analysis = _analysis(trace, platform, arch, device, scope, no_cache)
     if as_json:
         out(json.dumps(trace_info(analysis), ensure_ascii=True, indent=2))
         return
@@ -257,11 +272,23 @@ def demo(no_mouse: MouseOpt = False, ascii_only: AsciiOpt = False) -> None:
     raise typer.Exit(print_demo(trace))
 
 
-def _analysis(trace: Path, platform: str | None, arch: Path | None, device: int | None, no_cache: bool) -> "Analysis":
+def _analysis(
+    trace: Path, platform: str | None, arch: Path | None, device: int | None, scope: Scope | None, no_cache: bool
+) -> "Analysis":
     """Open and analyse a trace for the commands that print."""
     from tracelens_tui.analysis.source import open_analysis_of
+    from tracelens_tui.stage_bar import stage_bar
 
-    return open_analysis_of(trace, platform=platform, arch=arch, device=device, use_cache=not no_cache)
+    with stage_bar() as progress:
+        return open_analysis_of(
+            trace,
+            platform=platform,
+            arch=arch,
+            device=device,
+            scope=scope,
+            use_cache=not no_cache,
+            progress=progress,
+        )
 
 
 def _app_options(
@@ -273,6 +300,17 @@ def _app_options(
     return AppOptions(
         platform=platform, arch=arch, device=device, use_cache=not no_cache, mouse=not no_mouse, ascii=ascii_only
     )
+
+
+def _need_lasting(target: Path) -> None:
+    """Refuse what can be read only once: the app reads keys from standard input, and a trace more than once."""
+    from tracelens_tui.ingest.streams import is_stream, shown
+
+    if is_stream(target):
+        raise UserError(
+            f"{shown(target)} can be read only once, and the app needs a file: save the trace to one, or use "
+            f"`tracelens-tui triage {target}`, whose run directory keeps a copy that the app can open"
+        )
 
 
 def _need_terminal(what: str) -> None:

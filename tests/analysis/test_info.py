@@ -20,6 +20,7 @@ KEYS = [
     "counts",
     "launches_without_kernel",
     "host_threads",
+    "scope",
     "time_us",
     "devices",
     "gpu_events",
@@ -28,6 +29,8 @@ KEYS = [
     "modelled_percent",
     "sum_dur_us",
     "utilisation_percent",
+    "forward_backward_pairs",
+    "launch",
     "quality",
 ]
 

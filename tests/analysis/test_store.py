@@ -12,7 +12,7 @@ from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.analysis.store import open_analysis, save_analysis
 from tracelens_tui.errors import UserError
 
-FRAMES = ("ops", "calls", "gpu", "kernels", "gaps")
+FRAMES = ("ops", "calls", "gpu", "kernels", "gaps", "steps", "launches")
 TRACE_FRAMES = ("events", "threads", "args", "details", "repairs", "flows")
 
 

@@ -14,7 +14,9 @@ from tracelens_tui.analysis.model import (
     GAPS_SCHEMA,
     GPU_SCHEMA,
     KERNELS_SCHEMA,
+    LAUNCHES_SCHEMA,
     OPS_SCHEMA,
+    STEPS_SCHEMA,
     Analysis,
     TimeSplit,
 )
@@ -273,8 +275,15 @@ KERNELS = (
     (1, HOSTILE, GPU0, 7, _K, 1, "elementwise", None, 1, 40_000, 40_000.0, 40_000, 40_000, 7),
 )
 GAPS = (
-    (GPU0, 200_000, 200_000, 7, 10, "host", 8, True),
-    (GPU0, 580_000, 60_000, 10, 12, "launch", None, True),
+    (GPU0, 200_000, 200_000, 7, 10, "host", 8, True, True, 80_000, 60_000, None),
+    (GPU0, 580_000, 60_000, 10, 12, "launch", None, True, True, 2_000, 58_000, None),
+)
+STEPS = (
+    (
+        *(0, 2, GPU0, 0, 1_000_000),
+        *(40_000, 760_000, 500_000, 260_000, 340_000, 100_000, 100_000, 60_000, 60_000, 0),
+        *(4, 5),
+    ),
 )
 # window 40..800 µs; compute 120+40+180 = 340; comm 100; copies 60; idle 200+60 = 260
 SPLIT = TimeSplit(760_000, 500_000, 260_000, 340_000, 100_000, 100_000, 60_000, 60_000, 40_000)
@@ -293,6 +302,8 @@ def make_analysis(**changes: object) -> Analysis:
         gpu=frame(GPU, GPU_SCHEMA),
         kernels=frame(KERNELS, KERNELS_SCHEMA),
         gaps=frame(GAPS, GAPS_SCHEMA),
+        steps=frame(STEPS, STEPS_SCHEMA),
+        launches=frame((), LAUNCHES_SCHEMA),
     )
     return replace(analysis, **changes)  # type: ignore[arg-type]
 

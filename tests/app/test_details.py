@@ -1,6 +1,9 @@
 """What the detail pane says."""
 
+import polars as pl
+
 from tests.app import data
+from tracelens_tui.analysis.gap_causes import CAUSES
 from tracelens_tui.app.agent_rows import agent_source
 from tracelens_tui.app.details import Paragraph, brief, event_details, finding_details, full, op_details
 from tracelens_tui.app.finding_list import empty_words
@@ -63,6 +66,52 @@ def test_time_rows_add_up_to_the_window():
     ]  # fmt: skip
     assert by_label["host work"].event == 10
     assert by_label["! unlinked 1"].detail == "1 GPU event has no launch. It counts in the time split."
+
+
+def test_a_step_tells_its_parts_and_leads_to_its_mark():
+    [step] = [row for row in time_source(data.make_analysis()).items if row.label == "step 2"]
+    assert (step.ns, step.share, step.event) == (760_000, 1, 0)
+    assert step.detail == (
+        "compute 340 µs, exposed comm 100 µs, exposed copies 60.0 µs, idle 260 µs; 4 kernels; host 1.00 ms"
+    )
+
+
+def test_of_many_steps_the_longest_stand_in_their_order():
+    steps = data.make_analysis().steps
+    many = pl.concat(
+        steps.with_columns(step=pl.lit(n, pl.Int64), start_ns=pl.lit(n, pl.Int64), window_ns=pl.lit(10 * (n % 21)))
+        for n in range(1, 22)
+    )
+    rows = time_source(data.make_analysis(steps=many)).items
+    assert [row.label for row in rows if "step" in row.label] == [
+        "Longest steps, 20 of 21", *(f"step {n}" for n in range(1, 21)),
+    ]  # fmt: skip
+    none = steps.with_columns(window_ns=pl.lit(None, pl.Int64))
+    assert not [row for row in time_source(data.make_analysis(steps=none)).items if "tep" in row.label]
+
+
+def test_a_gap_tells_when_what_follows_it_was_launched():
+    gaps = data.make_analysis().gaps
+    shown = [row for row in time_source(data.make_analysis()).items if "idle before" in row.detail]
+    assert [row.detail for row in shown] == [
+        f"idle before {data.GEMM}, which starts 80.0 µs after its launch; queue empty; host in aten::addmm",
+        "idle before CopyDeviceToHost, which starts 2.00 µs after its launch; queue empty",
+    ]
+    early = gaps.with_columns(launch_lag_ns=pl.lit(-500), queue_empty=pl.lit(value=False))
+    unknown = gaps.with_columns(launch_lag_ns=pl.lit(None, pl.Int64), queue_empty=pl.lit(None, pl.Boolean))
+    for changed, words in (
+        (early, "starts 500 ns before the return of its launch; queue not empty"),
+        (unknown, "; its launch is not known"),
+    ):
+        rows = time_source(data.make_analysis(gaps=changed)).items
+        assert all(words in row.detail for row in rows if "idle before" in row.detail)
+
+
+def test_every_cause_of_a_gap_has_a_name():
+    gaps = data.make_analysis().gaps.head(1)
+    for cause in CAUSES:
+        rows = time_source(data.make_analysis(gaps=gaps.with_columns(cause=pl.lit(cause)))).items
+        assert [row.label for row in rows if "idle before" in row.detail] != [cause]
 
 
 def test_agents_tell_rule_number_time_and_failure():

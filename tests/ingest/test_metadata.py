@@ -103,15 +103,19 @@ HEAD = json.dumps(TOP)[:-1].encode() + b', "traceEvents": ['
 
 
 @pytest.mark.parametrize(
-    "tail", [b'], "traceName": "x"}', b"]}", b"] ", b"", b'], "traceName": "x', b'], "INFO": ["say "hi" C:\\Users"]}']
-)
-def test_top_level_of_whole_cut_and_broken_documents(tail):
-    found = top_level(HEAD, tail.removeprefix(b"]"))
+    ("tail", "following"),
+    [(b', "traceName": "x"}', 0), (b"}", 0), (b"}\n \0\0", 0), (b"} rest \xff\n", 6), (b' }{"traceEvents": []}', 19),
+     (b" ", None), (b"", None), (b', "traceName": "x', None), (b', "INFO": ["say "hi" C:\\Users"]}', None)],
+)  # fmt: skip
+def test_top_level_of_whole_cut_and_broken_documents(tail, following):
+    found, rest = top_level(HEAD, tail)
     assert {key: found[key] for key in TOP} == TOP
+    assert rest == following
 
 
 def test_top_level_of_a_head_that_no_reader_understands():
     broken = b'{"INFO": ["a" b" :c], "with_stack": 1, "deviceProperties": [{"id": 0}], "traceEvents": ['
-    found = top_level(broken, b"} }}")
+    found, _ = top_level(broken, b"} }}")
     assert (found["with_stack"], found["deviceProperties"]) == (1, [{"id": 0}])
-    assert top_level(b"", b"") == {}
+    assert top_level(b"", b"") == ({}, 0)
+    assert top_level(b"", b"\n[1]\n") == ({}, 3)

@@ -5,7 +5,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from tests.ingest.making import event
+from tests.ingest.making import document, event, load
 from tracelens_tui.ingest.objects import trace_from_objects
 from tracelens_tui.ingest.texts import text_of
 from tracelens_tui.trace.types import EVENT_SCHEMA, FLOW_SCHEMA, NONE_ID, Kind, Role
@@ -57,10 +57,18 @@ def test_categories_are_counted_as_the_file_spells_them():
     assert trace.metadata.phase_counts == {"X": 4}
 
 
-@pytest.mark.parametrize("value", [0, -1, "0", "-1", None, "none", [], 2**64])
+@pytest.mark.parametrize("value", [0, -1, "0", "-1", None, "none", [], 2**64 - 1, "6.5"])
 def test_ids_that_mean_none(value):
     row = one(args={"correlation": value, "External id": value})
     assert (row["correlation"], row["external_id"]) == (NONE_ID, NONE_ID)
+
+
+def test_ids_beyond_64_bits_are_told_apart():
+    numbers = [2**63, 2**64, 10**30]
+    found = [one(args={"correlation": number})["correlation"] for number in numbers]
+    assert len(set(found)) == 3
+    assert min(found) >= 2**62
+    assert found == [one(args={"correlation": str(number)})["correlation"] for number in numbers]
 
 
 def test_ids_in_any_spelling():
@@ -171,13 +179,27 @@ def test_arrows_are_kept_where_an_event_lacks_its_correlation():
         {"ph": "s", "id": 4, "pid": 9, "tid": 9, "ts": 1, **ARROW},
         {"ph": "f", "id": "4", "pid": 0, "tid": 7, "ts": 3, **ARROW},
         {"ph": "f", "id": 5, "pid": 9, "tid": 9, "ts": 3, **ARROW},  # heads on host rows mean nothing
-        {"ph": "s", "id": 4, "pid": 9, "tid": 9, "ts": 1, "cat": "fwdbwd"},
     ]
     kernel = event("kernel", "k", "3", "1", 0, 7)
     trace = trace_from_objects([launch, kernel, *arrows])
-    assert trace.flows.rows() == [(4, False, 0, 1000), (4, True, 1, 3000)]
+    assert trace.flows.rows() == [(4, False, False, 0, 1000), (4, False, True, 1, 3000)]
     kernel["args"] = {"correlation": 4}
     assert trace_from_objects([launch, kernel, *arrows]).flows.height == 0
+
+
+def test_arrows_from_forward_to_backward_ops_are_kept_always(tmp_path):
+    """By both decoders; the number of an arrow of another kind is another number."""
+    events = [
+        event("cuda_runtime", "launch", "1", "1", 9, 9, correlation=4),
+        event("cpu_op", "MmBackward0", "5", "1", 9, 10),
+        event("kernel", "k", "3", "1", 0, 7, correlation=4),
+        {"ph": "s", "id": 4, "pid": 9, "tid": 9, "ts": 1, **ARROW},
+        {"ph": "s", "id": 4, "pid": 9, "tid": 9, "ts": 1, "cat": "fwdbwd", "name": "fwdbwd"},
+        {"ph": "f", "id": 4, "pid": 9, "tid": 10, "ts": 5, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"},
+        {"ph": "f", "id": 4, "pid": 9, "tid": 99, "ts": 5, "cat": "fwdbwd", "name": "fwdbwd"},  # no such thread
+    ]
+    for trace in (trace_from_objects(events), load(tmp_path, document(events))):
+        assert trace.flows.rows() == [(4, True, False, 0, 1000), (4, True, True, 1, 5000)]
 
 
 def test_kernels_without_a_name_are_counted_and_metric_rows_are_no_kernels():

@@ -148,16 +148,31 @@ def test_an_arrow_without_a_tail_links_by_its_number():
     assert launch_of_gpu(trace) == [0, 50]
 
 
-def test_arrows_numbered_zero_and_arrows_to_host_rows_link_nothing():
+def test_an_arrow_numbered_zero_links_where_it_is_the_only_one():
+    """Files that count from 0 have one; where 0 stands for none, many arrows have it."""
+    launches = (call(0, 0, 5), call(7, 50))
+    pair = (arrow(0, 0, finish=False, pid=1, tid=1), arrow(0, 20, finish=True, pid=0, tid=7))
+    assert launch_of_gpu(read(*launches, kernel(0, 20, 4), *pair)) == [0]
+    more = (kernel(0, 20, 4), kernel(0, 30, 4), arrow(0, 30, finish=True, pid=0, tid=7))
+    assert launch_of_gpu(read(*launches, *pair, *more)) == [-1, -1]
+    assert launch_of_gpu(read(*launches, kernel(0, 20, 4), pair[1])) == [-1]
+
+
+def test_arrows_to_host_rows_link_nothing():
+    trace = read(call(7, 50), kernel(None, 20, 4), arrow(7, 50, finish=True, pid=1, tid=1))
+    assert launch_of_gpu(trace) == [-1]
+
+
+def test_an_arrow_to_the_next_kernel_does_not_link_the_one_before_that_ends_there():
     trace = read(
         call(None, 0, 5),
-        call(7, 50),
+        call(8, 10, 5),
         kernel(None, 20, 4),
-        arrow(0, 0, finish=False, pid=1, tid=1),
-        arrow(0, 20, finish=True, pid=0, tid=7),
-        arrow(7, 50, finish=True, pid=1, tid=1),
+        kernel(8, 24, 4),
+        arrow(8, 10, finish=False, pid=1, tid=1),
+        arrow(8, 24, finish=True, pid=0, tid=7),
     )
-    assert launch_of_gpu(trace) == [-1]
+    assert launch_of_gpu(trace) == [-1, 10]
 
 
 def test_external_ids_link_only_where_no_event_has_a_correlation():

@@ -2,10 +2,14 @@
 
 import pytest
 
-from tests.triage.making import TENSILE, Tracing
+from tests.triage.making import TENSILE, Tracing, context
+from tracelens_tui.analysis.gap_causes import CAUSES
 from tracelens_tui.run.findings import FindingsFile
-from tracelens_tui.run.manifest import CpuIdleMetrics
+from tracelens_tui.run.manifest import CpuIdleMetrics, IdleCause, IdleUtilization, ImpactEstimate, KernelAnalysis
 from tracelens_tui.run.store import RunDir
+from tracelens_tui.triage.advice import idle_rules
+from tracelens_tui.triage.idle import CauseFacts, LaunchFacts
+from tracelens_tui.triage.idle_pack import idle_pack
 from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 
 SQUARE = [[512, 512], [512, 512]]
@@ -84,3 +88,42 @@ def test_little_idle_time_is_left_alone(tmp_path):
     assert metrics.gpu_utilization.idle_time_percent < 15
     assert findings == []
     assert not (tmp_path / "run/system_findings/cpu_idle_findings.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("cause", "rule"),
+    [
+        ("launch", "I-01"),
+        ("sync", "I-02"),
+        ("copy", "I-18"),
+        ("comm", "I-12"),
+        ("loading", "I-03"),
+        ("host", "I-10"),
+        ("queued", "I-19"),
+        ("unknown", "I-05"),
+    ],
+)
+def test_every_cause_has_advice_of_its_own(cause, rule):
+    facts = CauseFacts(cause, 2_000_000, 10, 400_000, "app/train.py(3): step", 1_000_000, "aten::mm", 1_000_000)
+    used = IdleUtilization(
+        total_time_ms=100, idle_time_ms=50, idle_time_percent=50, computation_percent=50, communication_percent=0,
+        memcpy_percent=0,
+    )  # fmt: skip
+    impact = ImpactEstimate(
+        operation=cause, category="cpu_idle", type="idle", impact_score=1.75, impact_score_low=1.5,
+        impact_score_high=2, time_ms=2,
+    )  # fmt: skip
+    metrics = CpuIdleMetrics(
+        status="OK",
+        idle_flagged=True,
+        gpu_utilization=used,
+        kernel_analysis=KernelAnalysis(short_kernel_count=0, total_kernel_count=9, avg_kernel_time_us=9),
+        impact_estimates=[impact],
+        causes=[IdleCause(cause=cause, count=10, time_ms=2, percent_of_total=2)],
+    )
+    [cluster] = idle_pack(metrics, [facts], LaunchFacts(9, 1e4, 1e4, 9e3), context(), idle_rules()).clusters
+    assert [match.rule for match in cluster.matches] == [rule]
+
+
+def test_every_cause_of_a_gap_is_known_to_the_rules():
+    assert {cause for rule in idle_rules() for cause in rule.when.cause} == set(CAUSES)

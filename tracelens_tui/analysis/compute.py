@@ -1,6 +1,8 @@
 """Trace and tree → Analysis: everything that tables, triage and app read, computed once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -10,12 +12,14 @@ from tracelens_tui.analysis.collect import select_calls
 from tracelens_tui.analysis.costs import CostBook
 from tracelens_tui.analysis.gaps import idle_gaps
 from tracelens_tui.analysis.kernels import kernel_frames
-from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, TimeSplit, conform
+from tracelens_tui.analysis.launches import launch_stats
+from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, Part, TimeSplit, conform
 from tracelens_tui.analysis.rows import complete_rows, group_calls
+from tracelens_tui.analysis.stepsplit import step_split
 from tracelens_tui.analysis.timesplit import time_split
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
-from tracelens_tui.trace.intervals import exposure
+from tracelens_tui.trace.intervals import Intervals, exposure
 from tracelens_tui.trace.progress import Progress
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import Trace
@@ -41,11 +45,14 @@ def analyse(
     platform_note: str = "",
     *,
     device: int | None = None,
+    part: Part | None = None,
+    elsewhere: Mapping[int, Intervals] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> Analysis:
     """Return the analysis of a trace; without a platform every frame is there, but for rooflines.
 
     ``device`` is the one the triage speaks of: that of most busy time unless chosen.  Frames hold all devices.
+    ``part`` says of what the trace is a part, ``elsewhere`` when each device does work outside of it: no idle gap.
     Raises UserError if the chosen device is not in the trace.
     """
     step = _Steps(progress)
@@ -64,7 +71,7 @@ def analyse(
     step(3)
     kernels, events = kernel_frames(trace, gpu, ops)
     step(4)
-    gaps = idle_gaps(trace, tree, chosen)
+    gaps = idle_gaps(trace, tree, chosen, elsewhere.get(chosen))
     step(_STEPS)
     return Analysis(
         trace=trace,
@@ -78,6 +85,9 @@ def analyse(
         gpu=events,
         kernels=kernels,
         gaps=gaps,
+        steps=step_split(trace, tree),
+        launches=launch_stats(trace, tree, splits),
+        part=part,
     )
 
 

@@ -5,7 +5,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracelens_tui.analysis.autograd_info import autograd_info, autograd_lines
+from tracelens_tui.analysis.launch_info import launch_info
 from tracelens_tui.analysis.model import Analysis, TimeSplit
+from tracelens_tui.analysis.part import elsewhere_sentence
+from tracelens_tui.analysis.steady import steps_note
 from tracelens_tui.analysis.timesplit import raw_time_split
 from tracelens_tui.analysis.units import us_number
 from tracelens_tui.text import duration, percent, plain
@@ -19,7 +23,7 @@ def trace_info(analysis: Analysis) -> dict[str, Any]:
     """Return the object of ``info --json``: counts, links, the time split of each device in µs, the data quality.
 
     ``time_us`` is of the first device; ``time_us_raw``, before repairs, is there only where it differs.  Percentages
-    are of GPU time.
+    are of GPU time.  Of a part of a trace, which ``scope`` names, all but source, ``events`` and quality speaks of it.
     """
     trace = analysis.trace
     source = trace.metadata.source
@@ -35,6 +39,7 @@ def trace_info(analysis: Analysis) -> dict[str, Any]:
         "counts": _counts(trace) | {"launch": launches},
         "launches_without_kernel": without,
         "host_threads": _host_threads(trace),
+        "scope": _scope(analysis),
         "time_us": time_us(split),
     }
     if raw != split:
@@ -45,6 +50,26 @@ def trace_info(analysis: Analysis) -> dict[str, Any]:
 def time_us(split: TimeSplit) -> dict[str, int | float]:
     """Return the parts of a split in µs, exact to the ns."""
     return {part: us_number(int(getattr(split, part))) for part in _PARTS}
+
+
+def _scope(analysis: Analysis) -> dict[str, Any] | None:
+    """What the part is and, by device, where its window begins and what other work lies in it; None for the whole."""
+    part = analysis.part
+    if part is None:
+        return None
+    return {
+        "kind": part.scope.kind,
+        "text": part.scope.text,
+        "title": part.title,
+        "events": part.events,
+        "start_us": {
+            str(device): us_number(split.start_ns - part.origin_ns) for device, split in analysis.splits.items()
+        },
+        "elsewhere_us": {
+            str(device): {"idle": us_number(other.idle), "beside": us_number(other.beside)}
+            for device, other in part.elsewhere.items()
+        },
+    }
 
 
 def _gpu_info(analysis: Analysis, split: TimeSplit) -> dict[str, Any]:
@@ -59,6 +84,8 @@ def _gpu_info(analysis: Analysis, split: TimeSplit) -> dict[str, Any]:
         "modelled_percent": _modelled_percent(analysis),
         "sum_dur_us": us_number(int(gpu.sum())),
         "utilisation_percent": _share(split.busy, split.window),
+        **autograd_info(analysis),
+        "launch": launch_info(analysis),
         "quality": [{"code": item.code, "count": item.count, "message": item.message} for item in trace.quality.items],
     }
 
@@ -113,13 +140,40 @@ def info_lines(analysis: Analysis) -> list[str]:
     lines = [
         f"File      {plain(source.path)} ({info['format']}, {source.compression}, {source.size:,} bytes)",
         f"Platform  {plain(_platform(analysis))}",
-        f"Events    {info['events']:,}: {counts or 'none of a known kind'}; {info['host_threads']} host threads",
+        *_part_lines(analysis),
+        f"Events    {_events(analysis):,}: {counts or 'none of a known kind'}; {info['host_threads']} host threads",
     ]
     lines += [_split_line(device, split) for device, split in analysis.splits.items()]
     if analysis.splits:
         lines.append(f"Linked    {percent(info['linked_percent'])} of GPU time has a launch")
         lines.append(f"Modelled  {percent(info['modelled_percent'])} of kernel time has a perf model")
+    if info["launch"]:
+        lines.append(f"Launches  {info['launch']['sentence']}")
+    lines += autograd_lines(info)
+    note = steps_note(analysis)
+    lines += [f"Steps     {note}"] if note else []
     return lines + [f"Quality   {plain(item.message)}" for item in analysis.trace.quality.items]
+
+
+def _events(analysis: Analysis) -> int:
+    """How many events the file or the part has."""
+    part = analysis.part
+    return sum(analysis.trace.metadata.phase_counts.values()) if part is None else part.events
+
+
+def _part_lines(analysis: Analysis) -> list[str]:
+    """What the part is, and what other work its devices do in its window."""
+    part = analysis.part
+    if part is None:
+        return []
+    lines = [
+        f"Part      {part.title}: {part.events:,} of {part.all_events:,} events; quality is that of the whole file"
+    ]
+    for device, split in analysis.splits.items():
+        begin, end = split.start_ns - part.origin_ns, split.start_ns - part.origin_ns + split.window
+        lines.append(f"          GPU {device} from {duration(begin)} to {duration(end)} after the window's start")
+    told = (elsewhere_sentence(device, other) for device, other in part.elsewhere.items())
+    return lines + [f"          {sentence}" for sentence in told if sentence]
 
 
 def _platform(analysis: Analysis) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.trace.scope import Scope
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import Trace
 
@@ -28,6 +29,26 @@ class TimeSplit:
     memcpy: int
     exposed_memcpy: int  # memcpy minus compute minus comm
     start_ns: int  # where the window begins
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """GPU work outside of a part in the window of the part, on one device; in ns."""
+
+    idle: int  # while nothing of the part runs: the split counts it as idle
+    beside: int  # at the same time as the part's own
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an analysis of a part of a trace speaks of."""
+
+    scope: Scope
+    title: str  # one line of plain text
+    events: int  # of the part, with what surrounds it on the host
+    all_events: int  # of the trace
+    origin_ns: int  # where the first GPU work of the whole trace begins, in the time of ``Trace.events``
+    elsewhere: dict[int, Elsewhere]  # by device
 
 
 OPS_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -103,11 +124,58 @@ GAPS_SCHEMA: dict[str, type[pl.DataType]] = {
     "dur_ns": pl.Int64,
     "before_event": pl.UInt32,  # GPU event that ends at the gap's start
     "after_event": pl.UInt32,  # GPU event that starts at its end
-    "cause": pl.String,  # "launch", "sync", "host", "unknown": what the host did in it
-    # "sync": the call that waited; else the innermost host event at the gap's middle on the thread that explains the
-    # gap (the one that launches next, or another where that one is silent); null = none
+    "cause": pl.String,  # one of gap_causes.CAUSES
+    # where a wait decided, the call that waited; else the innermost host event at the gap's middle on the thread that
+    # explains the gap (the one that launches next, or another where that one is silent); null = none
     "host_event": pl.UInt32,
     "in_step": pl.Boolean,  # inside a ProfilerStep annotation, or the trace has none
+    # the numbers that decide the cause, see gap_causes.Verdict
+    "queue_empty": pl.Boolean,
+    "launch_lag_ns": pl.Int64,
+    "host_busy_ns": pl.Int64,  # how long the thread that explains the gap was in ops and runtime calls
+    "awaited": pl.Float64,
+}
+
+STEPS_SCHEMA: dict[str, type[pl.DataType]] = {
+    # the GPU work launched in each ProfilerStep: one row per step and device that its process drives, by start
+    "event": pl.UInt32,  # the mark
+    "step": pl.Int64,  # its number
+    "device": pl.Int32,  # null: the process drives none
+    "start_ns": pl.Int64,
+    "host_ns": pl.Int64,  # length of the mark; null where only the GPU's rows have marks
+    "gpu_start_ns": pl.Int64,  # this and the times below are null without GPU work of known times
+    "window_ns": pl.Int64,  # first start to last end = busy + idle
+    "busy_ns": pl.Int64,
+    "idle_ns": pl.Int64,
+    "compute_ns": pl.Int64,
+    "comm_ns": pl.Int64,
+    "exposed_comm_ns": pl.Int64,
+    "memcpy_ns": pl.Int64,
+    "exposed_memcpy_ns": pl.Int64,
+    "elsewhere_ns": pl.Int64,  # part of idle_ns in which the device works on what the step did not launch
+    "kernels": pl.UInt32,
+    "gpu_events": pl.UInt32,  # kernels, copies and sets
+}
+
+LAUNCHES_SCHEMA: dict[str, type[pl.DataType]] = {
+    # one row per device and, below it, per stream, by device and stream: how kernels follow their launches.
+    # Statistics are null without kernels to compute them from.
+    "device": pl.Int32,
+    "stream": pl.Int64,  # null: all of the device
+    "kernels": pl.UInt32,  # launched by calls of their own, not before their launch: those the statistics are of
+    **{
+        f"{name}_{stat}": pl.Float64  # ns
+        for name in ("latency", "delay", "queued")
+        for stat in ("mean", "p50", "p90", "p99", "max")
+    },
+    "starved": pl.UInt32,  # kernels that start at most STARVED_NS after their launch call has returned
+    "depth_mean": pl.Float64,  # launches whose kernels have not finished, over the device's window
+    "depth_median": pl.UInt32,  # for half of the window there are no more
+    "depth_max": pl.UInt32,
+    "graph_launches": pl.UInt32,
+    "graph_kernels": pl.UInt32,  # launched by these
+    "early": pl.UInt32,  # kernels that start before their launch, or without a known time
+    "unlinked": pl.UInt32,  # kernels without a launch
 }
 
 
@@ -131,6 +199,9 @@ class Analysis:
     gpu: pl.DataFrame
     kernels: pl.DataFrame
     gaps: pl.DataFrame
+    steps: pl.DataFrame
+    launches: pl.DataFrame
+    part: Part | None = None  # None: the whole trace
 
     @property
     def split(self) -> TimeSplit | None:

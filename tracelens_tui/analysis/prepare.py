@@ -43,12 +43,14 @@ def _prepare(options: argparse.Namespace) -> None:
     reporter("start", 0, 0)
     from tracelens_tui.analysis.source import open_analysis_of
     from tracelens_tui.analysis.store import save_analysis
+    from tracelens_tui.trace.scope import Scope
 
     analysis = open_analysis_of(
         options.trace,
         platform=options.platform,
         arch=options.arch,
         device=options.device,
+        scope=None if options.scope is None else Scope.of_text(options.scope),
         use_cache=not options.no_cache,
         progress=reporter,
     )
@@ -89,6 +91,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--platform", metavar="NAME")
     parser.add_argument("--arch", type=Path, metavar="FILE")
     parser.add_argument("--device", type=int, metavar="N")
+    parser.add_argument("--scope", metavar="TEXT", help="the part to analyse, such as steps=2-5")
     parser.add_argument("--no-cache", action="store_true")
     return parser.parse_args(argv)
 

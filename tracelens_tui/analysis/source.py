@@ -4,10 +4,12 @@ from pathlib import Path
 
 from tracelens_tui.analysis.compute import analyse
 from tracelens_tui.analysis.model import Analysis
+from tracelens_tui.analysis.part import excerpt
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import open_trace
 from tracelens_tui.perf.platforms import Platform, detect, load_platform, platform_from_file
 from tracelens_tui.trace.progress import Progress
+from tracelens_tui.trace.scope import Scope
 from tracelens_tui.trace.types import TraceMetadata
 
 _MEND = "no rooflines; name the GPU with --platform NAME (tracelens-tui platforms lists them) or --arch FILE"
@@ -19,19 +21,32 @@ def open_analysis_of(
     platform: str | None = None,
     arch: Path | None = None,
     device: int | None = None,
+    scope: Scope | None = None,
     use_cache: bool = True,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Return the analysis of the trace in a file.
+    """Return the analysis of the trace in a file, or of a part of it.
 
     The platform is the one named, that of the architecture file, or the device that the trace names; an unknown
     device gives every table without rooflines, and the platform note says so.  Raises UserError for a file that
-    cannot be read, an unknown platform or a device that the trace has not.
+    cannot be read, an unknown platform, a device that the trace has not, and a part without GPU work.
     """
     chosen = _chosen(platform, arch)  # a wrong name must not cost the user a long load
     trace, tree = open_trace(path, use_cache=use_cache, progress=progress)
     found, note = chosen or _detected(trace.metadata)
-    return analyse(trace, tree, found, note, device=device, progress=progress)
+    if scope is None:
+        return analyse(trace, tree, found, note, device=device, progress=progress)
+    cut = excerpt(trace, tree, scope)
+    return analyse(
+        cut.trace,
+        cut.tree,
+        found,
+        note,
+        device=device,
+        part=cut.part,
+        elsewhere=cut.elsewhere,
+        progress=progress,
+    )
 
 
 def _chosen(platform: str | None, arch: Path | None) -> tuple[Platform, str] | None:

@@ -13,16 +13,16 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tracelens_tui.analysis.model import Analysis, TimeSplit
+from tracelens_tui.analysis.model import Analysis, Part, TimeSplit
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import EVENT_SCHEMA, DataQuality, Trace, TraceMetadata
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 
 _TRACE_FRAMES = ("threads", "args", "details", "repairs", "flows")
-_FRAMES = ("ops", "calls", "gpu", "kernels", "gaps")
+_FRAMES = ("ops", "calls", "gpu", "kernels", "gaps", "steps", "launches")
 _HEADER = "analysis.json"
 
 
@@ -36,6 +36,7 @@ class _Header(msgspec.Struct, frozen=True):
     platform_note: str
     device: int
     splits: dict[int, TimeSplit]
+    part: Part | None
 
 
 def save_analysis(folder: Path, analysis: Analysis) -> None:
@@ -76,6 +77,7 @@ def open_analysis(folder: Path) -> Analysis:
         platform_note=header.platform_note,
         device=header.device,
         splits=header.splits,
+        part=header.part,
         **{name: _read(folder, name) for name in _FRAMES},
     )
 
@@ -97,6 +99,7 @@ def _write(folder: Path, analysis: Analysis) -> None:
         analysis.platform_note,
         analysis.device,
         analysis.splits,
+        analysis.part,
     )
     (folder / _HEADER).write_bytes(msgspec.json.encode(header))
 

@@ -16,7 +16,7 @@ def time_split(trace: Trace) -> dict[int, TimeSplit]:
 
     A difference of unions needs no subtraction of intervals: comm minus compute is the union of both less compute.
     """
-    return _splits(_gpu(trace).filter(~pl.col("event").is_in(_without_time(trace).implode())))
+    return _splits(_gpu(trace).filter(~pl.col("event").is_in(without_time(trace).implode())))
 
 
 def raw_time_split(trace: Trace) -> dict[int, TimeSplit]:
@@ -35,13 +35,14 @@ def raw_time_split(trace: Trace) -> dict[int, TimeSplit]:
     return _splits(gpu.filter(pl.col("dur_ns") >= 0))
 
 
+def without_time(trace: Trace) -> pl.Series:
+    """Return the events without a valid duration in the file."""
+    return trace.repairs.filter(pl.col("code").is_in(_NO_TIME))["event"]
+
+
 def _gpu(trace: Trace) -> pl.DataFrame:
     columns = ("device", "role", "start_ns", "dur_ns")
     return trace.events.with_row_index("event").filter(pl.col("kind").is_in(GPU_KINDS)).select("event", *columns)
-
-
-def _without_time(trace: Trace) -> pl.Series:
-    return trace.repairs.filter(pl.col("code").is_in(_NO_TIME))["event"]
 
 
 def _splits(gpu: pl.DataFrame) -> dict[int, TimeSplit]:

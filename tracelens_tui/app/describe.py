@@ -17,6 +17,7 @@ from tracelens_tui.app.event_tree import EventTree
 from tracelens_tui.app.finding_list import FindingList
 from tracelens_tui.app.kernel_table import KernelTable
 from tracelens_tui.app.pane import Pane
+from tracelens_tui.app.relations import relation_details
 from tracelens_tui.app.time_split import TimeSplitPane
 from tracelens_tui.app.view import TraceView
 
@@ -46,5 +47,6 @@ def _of_trace(pane: Pane, view: TraceView) -> Sequence[Paragraph]:
         if pane.key < 0:
             group = view.tree.data.groups[-1 - pane.key]
             return (Paragraph("Thread", f"{group.label} · {count_of(group.events, 'event')}", brief=True),)
-        return event_details(view.analysis, pane.key)
+        first, facts, *others = event_details(view.analysis, pane.key)
+        return (first, facts, *relation_details(view.analysis, view.relations, pane.key), *others)
     return ()

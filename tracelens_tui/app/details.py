@@ -167,6 +167,7 @@ def event_details(analysis: Analysis, event: int) -> list[Paragraph]:
         out.append(Paragraph("GPU", work))
     if args["concrete"]:
         out.append(Paragraph("Inputs", args["concrete"]))
+    out.append(Paragraph("uid", f"{row['uid']}: --node {row['uid']} opens this part alone"))
     path = " › ".join(str(names[codes[above]]) for above in tree.ancestors(event)[:12])
     return [*out, Paragraph("Inside", path)] if path else out
 

@@ -52,6 +52,7 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
             ("space", "fold or unfold"),
             ("*", "unfold everything below"),
             ("w", "down along the most GPU time"),
+            ("b", "the backward op of a forward op, the forward op of a backward op"),
         ),
     ),
     (

@@ -103,7 +103,8 @@ class LoadingScreen(Screen[None]):
 
     def _lines(self, width: int) -> list[Line]:
         """The page: one line per stage, the last with its bar."""
-        head = f"Opening {plain(str(self._target))}"
+        scope = self._options.scope
+        head = f"Opening {plain(str(self._target))}{f', {scope.describe()}' if scope else ''}"
         lines: list[Line] = [(), ((head, "bold"), (f"  {self._file_size}", "dim")), ()]
         steps = list(self._steps.values())
         for number, step in enumerate(steps, start=1):

@@ -7,6 +7,7 @@ from tracelens_tui.app.selection import JumpList, Place, Selection
 from tracelens_tui.app.time_rows import TimeRow
 from tracelens_tui.app.view import TraceView
 from tracelens_tui.run.findings import Finding
+from tracelens_tui.trace.partners import partner_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,18 @@ class Navigator:
             return NoWay("it is counted under no op")
         return Place("kernels", replace(selection, op=row, kernel=None))
 
+    def from_linked(self, event: int | None, selection: Selection) -> Place | NoWay:
+        """Return the backward op of a forward op or the other way round, see :func:`partner_of`."""
+        if self.view is None or event is None or event < 0:
+            return NoWay("no event is chosen")
+        relations = self.view.relations
+        partner = partner_of(relations.links, relations.recompute.events, self.view.analysis.tree, event)
+        if partner < 0:
+            return NoWay("no forward or backward op is linked to it")
+        return Place("tree", replace(selection, event=partner))
+
     def from_time(self, row: TimeRow, selection: Selection) -> Place | NoWay:
-        """Return what is behind a bar: the kernels of a category, the event after a gap."""
+        """Return what is behind a bar: the kernels of a category, the mark of a step, the event after a gap."""
         if row.event is not None:
             return Place("tree", replace(selection, event=row.event))
         if row.category is not None:

@@ -20,9 +20,11 @@ def mapped(services: Services, trace: Path, place: Path) -> TraceView:
 async def trace_of_run(
     services: Services, options: AppOptions, run_dir: Path, folder: Path, tell: Callable[[Step], object]
 ) -> tuple[Path, TraceView]:
-    """Return the trace of a run and its view; UserError where it is not here or cannot be used."""
+    """Return the trace of a run and its view; UserError where it is not here or cannot be used.
+
+    ``options`` are those of the run.
+    """
     trace = await in_thread(lambda: services.trace_of(run_dir))
-    options = await in_thread(lambda: services.options_of(run_dir, options))
     place = folder / "analysis"
     async for step in services.prepare(trace, options, place):
         tell(step)

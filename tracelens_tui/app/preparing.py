@@ -69,6 +69,8 @@ def _command(trace: Path, options: AppOptions, folder: Path) -> list[str]:
         command += ["--arch", str(options.arch)]
     if options.device is not None:
         command += ["--device", str(options.device)]
+    if options.scope is not None:
+        command.append(f"--scope={options.scope.text}")
     return command if options.use_cache else [*command, "--no-cache"]
 
 

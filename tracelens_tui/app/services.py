@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tracelens_tui.app.options import AppOptions
 from tracelens_tui.app.preparing import Step, prepare
+from tracelens_tui.errors import UserError
 
 if TYPE_CHECKING:
     from tracelens_tui.analysis.model import Analysis
@@ -75,10 +76,22 @@ class Services:
         return RunDir(run_dir).trace_path()
 
     def options_of(self, run_dir: Path, options: AppOptions) -> AppOptions:
-        """Return the options with the GPU and device that the run was made with, where the user names no others."""
+        """Return the options with the GPU and device that the run was made with, where the user names no others.
+
+        The part of the trace is always the run's: its findings name rows of that part.  UserError for another.
+        """
         from tracelens_tui.run.store import RunDir
+        from tracelens_tui.trace.scope import Scope
 
         made = RunDir(run_dir).info.options
+        text = made.get("scope")
+        scope = Scope.of_text(text) if isinstance(text, str) else None
+        if options.scope not in (None, scope):
+            raise UserError(
+                f"{run_dir} is a run of {scope.describe() if scope else 'the whole trace'}: open it without "
+                f"{options.scope.option}, or open the trace with it"
+            )
+        options = replace(options, scope=scope)
         platform, device = made.get("platform"), made.get("device")
         if options.platform is None and options.arch is None and isinstance(platform, str):
             options = replace(options, platform=platform)

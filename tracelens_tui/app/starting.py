@@ -1,6 +1,5 @@
 """Start the triage of a trace, or find the run that is there already."""
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from tracelens_tui.ingest.cache import fingerprint
 from tracelens_tui.run.follow import snapshot
 from tracelens_tui.run.store import RUN, RunDir
 from tracelens_tui.triage.launch import log_of, start_detached
-from tracelens_tui.triage.places import run_dir_of
+from tracelens_tui.triage.places import options_of, run_dir_of
 from tracelens_tui.triage.request import TriageRequest
 
 
@@ -57,10 +56,11 @@ def start(trace: Path, options: AppOptions, *, fresh: bool) -> Started:
         platform=options.platform,
         arch=options.arch,
         device=options.device,
+        scope=options.scope,
         use_cache=options.use_cache,
     )
     place = run_dir_of(request).absolute()
-    if fresh or not _fits(place, options):
+    if fresh or not _fits(place, request):
         place = _next_free(place)
     request = replace(request, run_dir=place)
     if not holds_run(place):
@@ -72,12 +72,9 @@ def start(trace: Path, options: AppOptions, *, fresh: bool) -> Started:
     return Started(place)
 
 
-def _fits(place: Path, options: AppOptions) -> bool:
+def _fits(place: Path, request: TriageRequest) -> bool:
     """Whether a run that lies there was made with these options; True where it does not say yet."""
-    if not (place / RUN).exists():
-        return True
-    arch = None if options.arch is None else hashlib.sha256(options.arch.read_bytes()).hexdigest()
-    return RunDir(place).info.options == {"platform": options.platform, "arch": arch, "device": options.device}
+    return not (place / RUN).exists() or RunDir(place).info.options == options_of(request)
 
 
 def _check_trace(place: Path, trace: Path) -> None:

@@ -22,13 +22,15 @@ _WORDS = {
 
 
 def trace_cells(trace: Path | None, run: RunState | None, view: TraceView | None) -> list[Cell]:
-    """Return the trace's name, the GPU, whether the data can be trusted, and the window."""
+    """Return the trace's name, the part of it, the GPU, whether the data can be trusted, and the window."""
     name = trace.name if trace is not None else Path(run.trace).name if run is not None and run.trace else "no trace"
     cells: list[Cell] = [(f" {plain(name, 32)}", "bold")]
     if view is None:
         platform = run.platform if run is not None else None
         return [*cells, (f"  {plain(platform)}", "")] if platform else cells
     analysis = view.analysis
+    if analysis.part is not None:
+        cells.append((f"  only {plain(analysis.part.title, 40)}", "bold"))
     cells.append((f"  {analysis.platform.name if analysis.platform is not None else 'unknown GPU'}", ""))
     if analysis.trace.quality.gated:
         cells.append(("  ! see 4", "bold"))

@@ -6,9 +6,9 @@ from tracelens_tui.app.time_rows import COLUMNS, TimeRow
 
 
 class TimeSplitPane(Rows):
-    """Bars of the time split, the categories, the gaps and the data's defects."""
+    """Bars of the time split, the categories, the steps, the gaps and the data's defects."""
 
-    keys = "enter drill (category: kernels, gap: tree)"
+    keys = "enter drill (category: kernels, step or gap: tree)"
     source: ListSource[TimeRow]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name

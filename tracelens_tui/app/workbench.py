@@ -14,6 +14,7 @@ from tracelens_tui.app.agent_list import AgentList
 from tracelens_tui.app.drill import ops_of_finding
 from tracelens_tui.app.event_tree import EventTree
 from tracelens_tui.app.finding_list import FindingList
+from tracelens_tui.app.in_thread import in_thread
 from tracelens_tui.app.kernel_table import KernelTable
 from tracelens_tui.app.messages import ReportRead, RunChanged, RunFailed, RunStarted, TraceFailed, TraceReady, TraceStep
 from tracelens_tui.app.navigation import Navigator, NoWay
@@ -44,6 +45,7 @@ class Workbench(PanesScreen):
         Binding("backspace", "back", "back", id="back"),
         Binding("t", "to_tree", "tree", id="tree"),
         Binding("K", "to_kernels", "kernels row", id="kernels"),
+        Binding("b", "to_partner", "backward or forward op", id="partner"),
         Binding("right_square_bracket", "other_use(1)", "next use", id="next-use"),
         Binding("left_square_bracket", "other_use(-1)", "previous use", id="previous-use"),
         Binding("full_stop", "next_new", "next new finding", id="next-new"),
@@ -87,8 +89,9 @@ class Workbench(PanesScreen):
 
     @work(exclusive=True, group="trace")
     async def _read_trace(self, run_dir: Path) -> None:
-        """Open the trace that the run names."""
+        """Open the trace that the run names, as the run did."""
         try:
+            self.options = await in_thread(lambda: self.services.options_of(run_dir, self.options))
             self.trace, view = await trace_of_run(
                 self.services, self.options, run_dir, self._folder, lambda step: self.post_message(TraceStep(step))
             )
@@ -246,6 +249,13 @@ class Workbench(PanesScreen):
     def action_to_kernels(self) -> None:
         """Go to the kernels row of the event under the cursor."""
         self._jump(self.navigator.from_event(self.selection.event, self.selection))
+
+    def action_to_partner(self) -> None:
+        """Go from the event under the cursor of the tree to its backward op, or back to its forward op."""
+        if self.active == "tree":
+            self._jump(self.navigator.from_linked(self.selection.event, self.selection))
+        else:
+            self.flash("b leads from an event of the tree to its partner: 3 opens the tree")
 
     def action_other_use(self, step: int) -> None:
         """Go to the next operation of the finding or call of the op."""

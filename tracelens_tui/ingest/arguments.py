@@ -6,10 +6,8 @@ Texts are rendered once for each distinct spelling, since few of them differ.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
@@ -26,8 +24,8 @@ from tracelens_tui.ingest.keys import (
     NUMBER_COLUMNS,
     TEXT_ARGS,
 )
-from tracelens_tui.ingest.numbers import integer
-from tracelens_tui.ingest.texts import text_of
+from tracelens_tui.ingest.numbers import identifier, integer
+from tracelens_tui.ingest.texts import text_of, value_of
 
 _NOTHING = msgspec.Raw(b"")
 _SEPARATOR = b"\x0b"  # no JSON text holds it as it is
@@ -63,7 +61,7 @@ class ArgumentReader:
         """Add what the objects hold, one per event, to what was found."""
         reader = self._groups[group]
         try:
-            values = reader.decoder.decode(b"[" + b",".join(objects) + b"]")
+            values = reader.decoder.decode_lines(b"\n".join(objects))
         except (msgspec.DecodeError, RecursionError):
             values = None
         if values is None or not reader.take_numbers(values, events, found.numbers):
@@ -80,6 +78,7 @@ class ArgumentReader:
         events: NDArray[np.int64],
         rows: list[Rows],
     ) -> None:
+        fields = {column: get for column, get in fields.items() if any(map(get, values))}
         if not fields:
             return
         known = self._rows.setdefault((*fields,), {})
@@ -101,7 +100,7 @@ class ArgumentReader:
 class _Group:
     """How the argument objects of a group are read."""
 
-    decoder: msgspec.json.Decoder[list[Any]]
+    decoder: msgspec.json.Decoder[Any]
     numbers: dict[str, attrgetter[int]]  # column -> its value in a decoded object
     args: dict[str, attrgetter[msgspec.Raw]]
     details: dict[str, attrgetter[msgspec.Raw]]
@@ -121,7 +120,7 @@ class _Group:
             rename=columns,
         )
         return _Group(
-            decoder=msgspec.json.Decoder(list[struct]),  # pyright: ignore[reportInvalidTypeForm] - made just above
+            decoder=msgspec.json.Decoder(struct),
             numbers={column: attrgetter(column) for column in numbers},
             args={column: attrgetter(column) for column in texts if column in ARGS_COLUMNS},
             details={column: attrgetter(column) for column in texts if column not in ARGS_COLUMNS},
@@ -143,7 +142,9 @@ def add_objects(group: str, objects: list[Mapping[str, Any]], events: NDArray[np
     """Add what decoded argument objects hold to what was found: any spelling of a number will do."""
     columns = {_COLUMNS[key]: key for key in ARGS_KEYS[group]}
     given = {
-        column: filled((integer(item.get(key)) for item in objects), len(objects))
+        column: filled(
+            map(identifier if key in ID_ARGS else integer, (item.get(key) for item in objects)), len(objects)
+        )
         for column, key in columns.items()
         if column in NUMBER_COLUMNS or column == _OLDER["external_id"]
     }
@@ -183,10 +184,10 @@ def _append(distinct: list[Texts], codes: Codes, events: NDArray[np.int64], rows
 
 
 def _text(spelling: bytes) -> str:
-    return text_of(json.loads(spelling, parse_float=Decimal)) or "" if spelling else ""
+    return text_of(value_of(spelling)) or "" if spelling else ""
 
 
 def _object_of(text: msgspec.Raw) -> dict[str, Any]:
     """The argument object, empty if it is none."""
-    value = json.loads(bytes(text), parse_float=Decimal)
+    value = value_of(bytes(text))
     return value if isinstance(value, dict) else {}

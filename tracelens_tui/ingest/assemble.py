@@ -23,7 +23,7 @@ _EVENTS = {
     **dict.fromkeys(("category", "name", "place", "args", "detail"), np.uint32),
     **dict.fromkeys(NUMBER_COLUMNS, np.int64),
 }
-_FLOWS = {"id": np.int64, "finish": np.bool_, "place": np.uint32, "start_ns": np.int64}
+_FLOWS = {"id": np.int64, "finish": np.bool_, "autograd": np.bool_, "place": np.uint32, "start_ns": np.int64}
 
 
 class Assembler:
@@ -57,7 +57,13 @@ class Assembler:
             **batch.numbers,
         }
         arrows = batch.flows
-        flows = {"id": arrows.id, "finish": arrows.finish, "place": places[arrows.place], "start_ns": arrows.start_ns}
+        flows = {
+            "id": arrows.id,
+            "finish": arrows.finish,
+            "autograd": arrows.autograd,
+            "place": places[arrows.place],
+            "start_ns": arrows.start_ns,
+        }
         for parts, columns in ((self._events, events), (self._flows, flows)):
             for name, column in columns.items():
                 parts[name].append(column)

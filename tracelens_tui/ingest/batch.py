@@ -40,10 +40,11 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Ends of arrows from launches to GPU work."""
+    """Ends of arrows from launches to GPU work, and from forward to backward ops."""
 
     id: Int64  # ABSENT: no readable one
     finish: NDArray[np.bool_]
+    autograd: NDArray[np.bool_]  # from a forward to a backward op
     place: Codes  # row of Batch.places
     start_ns: Int64  # ABSENT: no readable one
 

@@ -18,6 +18,7 @@ from stat import S_ISREG
 from tracelens_tui.ingest import store
 from tracelens_tui.ingest.load import load_trace
 from tracelens_tui.ingest.refusals import check_readable
+from tracelens_tui.ingest.streams import is_stream, shown, spooled
 from tracelens_tui.trace import types
 from tracelens_tui.trace.build import build_tree
 from tracelens_tui.trace.progress import Progress, no_progress
@@ -40,15 +41,18 @@ def open_trace(path: Path, *, use_cache: bool = True, progress: Progress | None 
     """Return the repaired trace of a file and its tree, from the cache where it is there.
 
     ``progress`` hears ("read", bytes, bytes) and ("tree", events, events).  Raises UserError for a file that cannot be
-    read.  Where no cache can be written, every opening reads the file.
+    read.  Where no cache can be written, every opening reads the file; what can be read only once is never kept.
     """
+    if is_stream(path):
+        with spooled(path) as file:
+            trace, tree = open_trace(file, use_cache=False, progress=progress)
+        return _named(trace, shown(path)), tree
     report = progress or no_progress
     check_readable(path)
     entry = _entry(path) if use_cache else None
     if entry is not None and (found := _cached(entry)) is not None:
         trace, tree = found
-        metadata = replace(trace.metadata, source=replace(trace.metadata.source, path=str(path)))
-        return replace(trace, metadata=metadata), tree
+        return _named(trace, str(path)), tree
     trace = repaired(load_trace(path, progress=progress))
     report("tree", 0, len(trace))
     tree = build_tree(trace)
@@ -57,6 +61,11 @@ def open_trace(path: Path, *, use_cache: bool = True, progress: Progress | None 
     if entry is not None and entry == _entry(path):  # else the file was changed meanwhile
         _keep(entry, trace, tree)
     return trace, tree
+
+
+def _named(trace: Trace, path: str) -> Trace:
+    """The trace with another path of its file."""
+    return replace(trace, metadata=replace(trace.metadata, source=replace(trace.metadata.source, path=path)))
 
 
 def fingerprint(path: Path) -> str:

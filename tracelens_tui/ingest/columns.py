@@ -17,7 +17,6 @@ from tracelens_tui.trace.types import (
     ARGS_SCHEMA,
     DETAIL_SCHEMA,
     EVENT_SCHEMA,
-    FLOW_SCHEMA,
     GPU_KINDS,
     LAUNCH_KINDS,
     NONE_ID,
@@ -84,7 +83,7 @@ def trace_of(raw: Raw, metadata: TraceMetadata, tally: Tally) -> Trace:
         repairs=_missing_durations(events, missing),
         metadata=replace(metadata, phase_counts=dict(raw.phases), category_counts=category_counts),
         quality=tally.record(),
-        flows=flow_frame(raw.flows, threads) if _needs_flows(events) else pl.DataFrame(schema=FLOW_SCHEMA),
+        flows=flow_frame(raw.flows, threads, launches=_needs_launch_flows(events)),
     )
 
 
@@ -161,6 +160,6 @@ def _missing_durations(events: pl.DataFrame, missing: _Bools) -> pl.DataFrame:
     return pl.DataFrame(columns).cast(pl.Schema(REPAIR_SCHEMA))
 
 
-def _needs_flows(events: pl.DataFrame) -> bool:
+def _needs_launch_flows(events: pl.DataFrame) -> bool:
     linked = events["kind"].is_in([*GPU_KINDS, *LAUNCH_KINDS])
     return bool((linked & (events["correlation"] == NONE_ID)).any())

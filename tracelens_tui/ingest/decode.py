@@ -5,7 +5,7 @@ msgspec splits the events and reads their few fixed keys, whatever the layout; t
 numbers belong is refused, never guessed at.  Imports neither polars nor the Trace, so that a process starts quickly.
 """
 
-import json
+import re
 from collections import Counter
 from itertools import compress
 from typing import Any
@@ -19,17 +19,22 @@ from tracelens_tui.ingest.batch import Batch, Coder, Codes, Flows, Int64, filled
 from tracelens_tui.ingest.exact import floats_do, ns_of_floats, ns_of_texts
 from tracelens_tui.ingest.keys import (
     ARGS_KEYS,
+    AUTOGRAD_FLOW,
     COLLECTIVE_OP,
     FLOW_CATEGORIES,
     LABELS,
     args_group,
 )
-from tracelens_tui.ingest.numbers import integer
-from tracelens_tui.ingest.texts import text_of
+from tracelens_tui.ingest.numbers import identifier
+from tracelens_tui.ingest.texts import Unreadable, text_of, value_of
 
 _ABSENT = msgspec.Raw(b"")
 _GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
 _Text = bytes | memoryview
+_HALF_PAIR = re.compile(
+    rb"\\u[dD](?:[89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2}\\u[dD])[c-fC-F])"
+)
+"""Half of a surrogate pair, which stands for no character."""
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -81,9 +86,12 @@ class FastDecoder:
 
     def decode(self, text: _Text) -> Batch:
         """Return the batch of a stretch, the text of an array of events; raises :class:`Refused`."""
-        batch = self._batch(text, floats=True) if self.floats else None
-        if batch is None:
-            batch = self._batch(text, floats=False)
+        try:
+            batch = self._batch(text, floats=True) if self.floats else None
+            if batch is None:
+                batch = self._batch(text, floats=False)
+        except Unreadable as error:
+            raise Refused from error
         assert batch is not None
         if self._first:
             self._first = False
@@ -93,7 +101,7 @@ class FastDecoder:
     def _batch(self, text: _Text, *, floats: bool) -> Batch | None:
         """The batch; None where its times must be read by their digits."""
         try:
-            _check_utf8(text)
+            _check_text(text)
             events = (self._by_floats if floats else self._by_digits).decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused from error
@@ -142,11 +150,13 @@ class FastDecoder:
         return found
 
 
-def _check_utf8(text: _Text) -> None:
-    """Raise UnicodeDecodeError where the text is no UTF-8: msgspec looks only at what it reads."""
+def _check_text(text: _Text) -> None:
+    """Raise Refused or UnicodeDecodeError where the text is not sound: msgspec looks only at what it reads."""
     content = bytes(text)
     if not content.isascii():
         content.decode("utf-8")
+    if b"\\" in content and _HALF_PAIR.search(content):
+        raise Refused
 
 
 def _ns(values: list[Any], *, floats: bool) -> tuple[Int64, int] | None:
@@ -163,11 +173,12 @@ def _parted(events: list[Any]) -> tuple[list[Any], list[Any], Int64, Counter[str
     spans = phases.count("X")
     if spans == len(events):
         return events, [], np.arange(spans), Counter(X=spans)
-    events = [event for event, phase in zip(events, phases, strict=True) if phase is not None]  # else no event at all
-    phases = [phase for phase in phases if phase is not None]
-    timed = np.fromiter((phase == "X" for phase in phases), bool, len(phases))
-    others = list(compress(events, (~timed).tolist()))
-    return list(compress(events, timed.tolist())), others, np.flatnonzero(timed), Counter(phases)
+    if None in phases:  # no event at all
+        events = [event for event, phase in zip(events, phases, strict=True) if phase is not None]
+        phases = [phase for phase in phases if phase is not None]
+    timed = [phase == "X" for phase in phases]
+    others = [event for event, is_timed in zip(events, timed, strict=True) if not is_timed]
+    return list(compress(events, timed)), others, np.flatnonzero(timed), Counter(phases)
 
 
 def _groups(categories: Coder[str], category: Codes, collective: int | None, name: Codes) -> NDArray[np.int8]:
@@ -183,6 +194,7 @@ def _flows(arrows: list[Any], start_ns: Int64, places: Coder[tuple[str, str]]) -
     return Flows(
         id=_ids([event.id for event in arrows]),
         finish=np.array([event.ph == "f" for event in arrows], bool),
+        autograd=np.array([event.cat == AUTOGRAD_FLOW for event in arrows], bool),
         place=place_codes(places, [event.pid for event in arrows], [event.tid for event in arrows]),
         start_ns=start_ns,
     )
@@ -190,7 +202,7 @@ def _flows(arrows: list[Any], start_ns: Int64, places: Coder[tuple[str, str]]) -
 
 def _ids(values: list[int | str | None]) -> Int64:
     ids = np.array(values)
-    return ids if ids.dtype == np.int64 else filled(map(integer, values), len(values))
+    return ids if ids.dtype == np.int64 else filled(map(identifier, values), len(values))
 
 
 def _labels(events: list[Any]) -> list[tuple[str, str, str, str]]:
@@ -198,7 +210,7 @@ def _labels(events: list[Any]) -> list[tuple[str, str, str, str]]:
     labels: list[tuple[str, str, str, str]] = []
     for event in events:
         if event.ph == "M" and event.name in LABELS and event.args is not _ABSENT:
-            args = json.loads(bytes(event.args))
+            args = value_of(bytes(event.args))
             value = args.get(LABELS[event.name]) if isinstance(args, dict) else None
             labels.append((event.name, text_of(event.pid) or "", text_of(event.tid) or "", text_of(value) or ""))
     return labels

@@ -11,6 +11,7 @@ from itertools import chain
 
 import msgspec
 
+from tracelens_tui.ingest.salvage import first_event
 from tracelens_tui.ingest.sniff import without_bom
 
 STRETCH = 1 << 20
@@ -24,6 +25,7 @@ _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
 _LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
 _LONGEST_HEAD = 64 << 20
 _LONGEST_TAIL = 64 << 20
+_MOST_NESTED = 64  # lists that seem to be nested are tried before the first of them is taken
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -111,27 +113,31 @@ class Document:
 
     def _open(self) -> None:
         """Read up to the first event."""
-        text, searched, nested = b"", 0, 0
+        text, searched, nested, tried = b"", 0, 0, 0
         for block in self._blocks:
             text = without_bom(text + block).lstrip() if not searched else text + block
             if text.startswith(b"["):
                 self.form, self._parts = "array", [text[1:]]
                 return
-            if _is_event(text[: text.find(b"\n") + 1]):
-                self.form, self._parts = "lines", [text]
+            line = text[: text.find(b"\n") + 1].rstrip()
+            if _is_event(line.rstrip(b",")):
+                self.form, self._parts = "array" if line.endswith(b",") else "lines", [text]
                 return
             for match in _LIST.finditer(text, searched):
-                if _object(text[: match.end()] + b"]}") is not None:
+                if tried < _MOST_NESTED and _object(text[: match.end()] + b"]}") is not None:
                     self._begin(text, match.end())
                     return
                 nested = nested or match.end()
+                tried += 1
             searched = max(0, len(text) - _LONGEST_KEY)
             if len(text) > (_LONGEST_BROKEN_HEAD if nested else _LONGEST_HEAD):
                 break
         if nested:  # or the text before it is broken
             self._begin(text, nested)
-        elif _is_event(text):
-            self.form, self._parts = "lines", [text]
+        elif (found := first_event(text)) is not None:
+            start, end = found
+            self.form = "array" if text[end:].lstrip().startswith(b",") else "lines"
+            self._parts = [text[start:]]
         else:
             raise NoEventList
 

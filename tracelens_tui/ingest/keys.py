@@ -50,7 +50,10 @@ DETAIL_COLUMNS = tuple(
 LABELS = {"process_name": "name", "process_labels": "labels", "thread_name": "name"}
 """Name of an "M" event -> key of its text in ``args``."""
 
-FLOW_CATEGORIES = frozenset({"ac2g", "async_cpu_to_gpu", "async_gpu"})
+AUTOGRAD_FLOW = "fwdbwd"
+"""Category of the arrows from a forward op to its backward op."""
+
+FLOW_CATEGORIES = frozenset({"ac2g", "async_cpu_to_gpu", "async_gpu", AUTOGRAD_FLOW})
 
 KINDS: dict[str, Kind] = {
     "cpu_op": Kind.CPU_OP,
@@ -86,7 +89,7 @@ _OP_TEXTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs", "ke
 ARGS_KEYS: dict[str, tuple[str, ...]] = {
     "none": (),
     "op": (*_OP_KEYS, *_OP_TEXTS),
-    "launch": ("correlation", "External id", "external id", "grid", "block"),
+    "launch": ("correlation", "External id", "external id"),
     "all": (*ID_ARGS, *TEXT_ARGS),
 }
 """Which keys of ``args`` are read of which events, see :func:`args_group`: a key that cannot matter costs time."""

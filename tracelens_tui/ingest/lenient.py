@@ -11,15 +11,14 @@ from typing import Any
 
 _LONGEST = 4 << 20
 _EVENT_KEYS = r"ph|cat|name|pid|tid|ts|dur|tts|tdur|id|args|bp|s|cname|sf|stack"
-_AFTER_VALUE = r'\s*(?:,\s*"(?:{keys})"\s*:|\}}\s*(?:[,\]}}]|$)|$)'
-_AFTER_EVENT_VALUE = re.compile(_AFTER_VALUE.format(keys=_EVENT_KEYS))
-_AFTER_OTHER_VALUE = re.compile(_AFTER_VALUE.format(keys=r'[^"\\]{1,80}'))
-_AFTER_ITEM = re.compile(r'\s*(?:,\s*["\[{\d\-tfnNI]|\]\s*(?:[,\]}]|$)|$)')
+_AFTER_EVENT_VALUE = re.compile(rf'(?:(?=\s*,)[\s,]*"(?:{_EVENT_KEYS})"\s*:|[\s,]*(?:\}}\s*)?$)')
+_AFTER_OTHER_VALUE = re.compile(r'(?:(?=\s*,)[\s,]*"[^"\\]{1,80}"\s*:|[\s,]*(?:\}\s*(?:[,\]}]|$)|$))')
+_AFTER_ITEM = re.compile(r'(?:(?=\s*,)[\s,]*["\[{\d\-tfnNI]|[\s,]*(?:\]\s*(?:[,\]}]|$)|$))')
 _AFTER_KEY = re.compile(r"\s*:")
 _QUOTE = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 _BLANK = re.compile(r"\s*")
 _LITERAL = re.compile(r'[^\s,\[\]{}:"]+')
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"([+-]?)(?:(\d+)\.?(\d*)|\.(\d+))([eE][+-]?\d+)?", re.ASCII)
 _ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 _ILLEGAL = re.compile(r'\\(?:\\|(?!["/bfnrt]|u[0-9a-fA-F]{4}))')
 
@@ -101,8 +100,7 @@ class _Rewriter:
 
     def _literal(self) -> None:
         word = _match(_LITERAL, self._text, self._at)
-        sound = word in {"true", "false", "null"} or _NUMBER.fullmatch(word)
-        self._out.append(word if sound else "null")
+        self._out.append(word if word in {"true", "false", "null"} else _number(word))
         self._last = "value"
         self._at += len(word)
 
@@ -134,6 +132,16 @@ class _Rewriter:
 def _match(pattern: "re.Pattern[str]", text: str, at: int) -> str:
     match = pattern.match(text, at)
     return match[0] if match else ""
+
+
+def _number(word: str) -> str:
+    """The number as JSON writes it, null where the word is none: ``+1.``, ``.5`` and ``007`` are."""
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        return "null"
+    sign, whole, after_whole, alone, exponent = match.groups(default="")
+    decimals = after_whole or alone
+    return f"{sign.strip('+')}{whole.lstrip('0') or '0'}{'.' + decimals if decimals else ''}{exponent}"
 
 
 def _content(raw: str) -> str:

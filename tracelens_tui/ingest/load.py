@@ -14,6 +14,7 @@ from tracelens_tui.ingest.metadata import metadata_of, top_level
 from tracelens_tui.ingest.packed import Packing, blocks_of, peek
 from tracelens_tui.ingest.reading import Reading
 from tracelens_tui.ingest.refusals import check_readable, jax, refuse_foreign, without_events, without_list
+from tracelens_tui.ingest.sniff import holds_events
 from tracelens_tui.trace.progress import Progress, no_progress
 from tracelens_tui.trace.types import Kind, Source, Trace
 
@@ -53,10 +54,13 @@ def load_trace(
             helpers = crew_size() if size >= _CREW_FROM[packing.compression != "none"] else 0
         with crew_of(helpers, slot) if helpers else nullcontext() as crew:
             reading.run(crew)
-    _note(reading, document, packing)
+    top, following = top_level(document.head, document.tail)
+    packing.trailing_bytes += following or 0
+    sound_end = document.complete and not holds_events(document.tail)
+    _note(reading, packing, complete=sound_end or following is not None)
     if not reading.assembler.objects:
         raise without_events(path, lost=reading.assembler.tally.events_lost)
-    trace = reading.assembler.finish(metadata_of(top_level(document.head, document.tail), _source(path, size, packing)))
+    trace = reading.assembler.finish(metadata_of(top, _source(path, size, packing)))
     if _is_jax(trace):
         raise jax(path)
     return trace
@@ -79,10 +83,10 @@ def _is_jax(trace: Trace) -> bool:
     return bool(names.str.starts_with("/device:").any()) and bool((trace.events["kind"] == Kind.OTHER).all())
 
 
-def _note(reading: Reading, document: Document, packing: Packing) -> None:
+def _note(reading: Reading, packing: Packing, *, complete: bool) -> None:
     """Add what was wrong with the text and with the file as a whole to what the assembler counted."""
     tally, found = reading.assembler.tally, reading.found
-    tally.partial = found.partial or packing.cut or not document.complete
+    tally.partial = found.partial or packing.cut or not complete
     tally.events_lost += found.events_lost
     tally.counts.update(found.counts)
     tally.counts["truncated"] += tally.partial

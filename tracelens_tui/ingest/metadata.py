@@ -28,36 +28,43 @@ _KNOWN_KEY = re.compile(
     r'"(deviceProperties|distributedInfo|baseTimeNanoseconds|with_stack|record_shapes|schemaVersion|displayTimeUnit'
     r'|cuda_runtime_version|cuda_driver_version|cupti_version|hip_runtime_version|hip_driver_version)"\s*:\s*'
 )
+_NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
+_FILLING = b" \t\r\n\0"  # what may follow a document: a file may end in zeros
+_CLOSING = _FILLING + b",]}"
 _LONGEST_SCALAR = 200
 _LONGEST_NAME = 80
 _MOST_HINTS = 64
 _DEEPEST = 8
+_decoder = json.JSONDecoder(strict=False)
 
 
-def top_level(head: bytes, tail: bytes) -> dict[str, Any]:
+def top_level(head: bytes, tail: bytes) -> tuple[dict[str, Any], int | None]:
     """Return the keys of a document from the text before and after the items of its event list.
 
-    A document that is cut or broken gives what can be read of it.
+    With them comes how many bytes follow its end, None where no end was found.  A document that is cut or broken gives
+    what can be read of it; a list without an object around it has no keys.
     """
     if not head:
-        return {}
-    text = (head + b"]" + tail).decode("utf-8", "replace")
-    for attempt in (text, text + "}"):
+        return {}, len(tail.lstrip(_CLOSING).rstrip(_FILLING))
+    text = (head + b"]" + tail).decode("utf-8", "surrogateescape").lstrip()
+    for closing in ("", "}"):
         try:
-            value = json.loads(attempt, strict=False)
+            value, end = _decoder.raw_decode(_NOT_UTF8.sub("\ufffd", text) + closing)
         except (ValueError, RecursionError):
             continue
-        return value if isinstance(value, dict) else {}
-    return lenient_object(text, event=False) or _known_keys(text)
+        if isinstance(value, dict):
+            rest = text[end:].encode("utf-8", "surrogateescape").strip(_FILLING)
+            return value, len(rest) if not closing else None
+    text = _NOT_UTF8.sub("\ufffd", text)
+    return lenient_object(text, event=False) or _known_keys(text), None
 
 
 def _known_keys(text: str) -> dict[str, Any]:
     """The keys that matter, each read on its own; of several of a name the first."""
     found: dict[str, Any] = {}
-    decoder = json.JSONDecoder(strict=False)
     for match in _KNOWN_KEY.finditer(text):
         try:
-            value, _ = decoder.raw_decode(text, match.end())
+            value, _ = _decoder.raw_decode(text, match.end())
         except (ValueError, RecursionError):
             continue
         found.setdefault(match[1], value)

@@ -1,5 +1,7 @@
 """Exact numbers from whatever a file holds: ints, decimals, numeric strings, scientific notation."""
 
+import hashlib
+import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -9,6 +11,9 @@ NS_MAX = 2**62  # so that a start and a duration can be added
 _EXACT = Context(prec=120, rounding=ROUND_HALF_EVEN)
 _DIGITS_OF_INT64 = 19
 _LONGEST_NUMBER = 400  # characters; a longer text is no time and no id, and must not cost quadratic time
+_LARGE = re.compile(rf"0*([1-9]\d{{{_DIGITS_OF_INT64 - 1},{_LONGEST_NUMBER}}})", re.ASCII)
+_ALL_BITS = str(2**64 - 1)  # -1 as an unsigned number
+_STANDS_FOR_LARGE = 1 << 62
 
 
 def decimal_of(value: Any) -> Decimal | None:  # noqa: ANN401 - decoded JSON
@@ -62,3 +67,20 @@ def integer(value: Any) -> int | None:  # noqa: ANN401 - decoded JSON
         return None
     whole = int(number)
     return whole if whole == number and abs(whole) <= INT64_MAX else None
+
+
+def identifier(value: Any) -> int | None:  # noqa: ANN401 - decoded JSON
+    """Return the 64-bit number that tells the id ``value`` from others, None for what is no whole number.
+
+    It is the number itself where that fits; -1 where a file has -1 as an unsigned number; else one from 2**62 on.
+    """
+    number = integer(value)
+    if number is not None or not isinstance(value, (int, str)):
+        return number
+    large = _LARGE.fullmatch(str(value).strip())
+    if large is None:
+        return None
+    if large[1] == _ALL_BITS:
+        return -1
+    digest = hashlib.blake2b(large[1].encode(), digest_size=8).digest()
+    return _STANDS_FOR_LARGE | int.from_bytes(digest, "big") >> 2

@@ -14,9 +14,9 @@ import numpy as np
 from tracelens_tui.ingest.arguments import add_objects, nothing_found
 from tracelens_tui.ingest.assemble import Assembler
 from tracelens_tui.ingest.batch import Batch, Coder, Flows, filled
-from tracelens_tui.ingest.keys import ARGS_KEYS, FLOW_CATEGORIES, LABELS, args_group
+from tracelens_tui.ingest.keys import ARGS_KEYS, AUTOGRAD_FLOW, FLOW_CATEGORIES, LABELS, args_group
 from tracelens_tui.ingest.metadata import metadata_of
-from tracelens_tui.ingest.numbers import integer, nanoseconds
+from tracelens_tui.ingest.numbers import identifier, nanoseconds
 from tracelens_tui.ingest.texts import text_of
 from tracelens_tui.trace.types import Source, Trace
 
@@ -58,7 +58,7 @@ class _Collected:
         self._durations: list[int | None] = []
         self._args: dict[str, list[Mapping[str, Any]]] = {}
         self._args_of: dict[str, list[int]] = {}
-        self._flows: list[tuple[bool, int]] = []
+        self._flows: list[tuple[bool, bool, int]] = []  # finish, autograd, place
         self._flow_ids: list[int | None] = []
         self._flow_starts: list[int | None] = []
         self._labels: list[tuple[str, str, str, str]] = []
@@ -81,7 +81,7 @@ class _Collected:
         found = nothing_found(len(columns))
         for group, objects in self._args.items():
             add_objects(group, objects, np.array(self._args_of[group], np.int64), found)
-        arrows = np.array(self._flows, np.int64).reshape(-1, 2)
+        arrows = np.array(self._flows, np.int64).reshape(-1, 3)
         return Batch(
             phases=self._phases,
             categories=list(self._categories),
@@ -99,7 +99,8 @@ class _Collected:
             flows=Flows(
                 id=filled(self._flow_ids, len(arrows)),
                 finish=arrows[:, 0].astype(bool),
-                place=arrows[:, 1].astype(np.uint32),
+                autograd=arrows[:, 1].astype(bool),
+                place=arrows[:, 2].astype(np.uint32),
                 start_ns=filled(self._flow_starts, len(arrows)),
             ),
             labels=self._labels,
@@ -117,9 +118,10 @@ class _Collected:
         self._durations.append(self._time(event.get("dur")))
 
     def _take_flow(self, event: Mapping[str, Any], *, finish: bool) -> None:
-        if text_of(event.get("cat")) in FLOW_CATEGORIES:
-            self._flows.append((finish, self._place(event)))
-            self._flow_ids.append(integer(event.get("id")))
+        category = text_of(event.get("cat"))
+        if category in FLOW_CATEGORIES:
+            self._flows.append((finish, category == AUTOGRAD_FLOW, self._place(event)))
+            self._flow_ids.append(identifier(event.get("id")))
             self._flow_starts.append(self._time(event.get("ts")))
 
     def _take_label(self, event: Mapping[str, Any]) -> None:

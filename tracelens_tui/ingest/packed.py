@@ -3,24 +3,24 @@
 import bz2
 import importlib
 import lzma
-import zipfile
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from isal import igzip_lib
 
 from tracelens_tui.errors import UserError
-from tracelens_tui.ingest.sniff import PACKINGS, is_json, packing_of
+from tracelens_tui.ingest.archive import tar_member, zip_member
+from tracelens_tui.ingest.sniff import encoding_of, packing_of
 
-_MAGIC = {kind: magic for magic, kind in PACKINGS.items()}
-_SNIFFED = 1 << 16  # bytes of an archive's file that tell what it is
 _TELLING = 1 << 10
+_LONGEST_HEADER = 1 << 10  # bytes of a gzip header with its file name and comment
 _DEEPEST = 3  # packings around each other; more is a bomb, not a trace
 _ISAL_ERROR = cast("type[Exception]", igzip_lib.IsalError)  # its stub says that it is an instance
-_DAMAGED = (_ISAL_ERROR, lzma.LZMAError, OSError, EOFError, zipfile.BadZipFile)
-_JUNK = ("__MACOSX/", "._", ".DS_Store")
+_DAMAGED = (_ISAL_ERROR, lzma.LZMAError, OSError, EOFError)
 
 
 @dataclass(slots=True)
@@ -31,8 +31,12 @@ class Packing:
     member: str | None = None  # file of an archive that was read
     files: int = 1  # files in the archive
     members: int = 1  # streams of a gzip file
-    trailing_bytes: int = 0
+    trailing_bytes: int = 0  # after the compressed data or the document
     cut: bool = False  # the packed data end early or are damaged
+
+    def found(self, member: str, files: int) -> None:
+        """Note which of how many files of an archive is read."""
+        self.member, self.files = member, files
 
 
 class _Decompressor(Protocol):
@@ -73,10 +77,14 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size
         if kind == "zip":
             if depth:
                 raise UserError(f"{path} holds a zip archive inside a {packing.compression} file; unpack it first.")
-            blocks = _zip_member(path, packing, heard, size)
+            blocks = _archived(zip_member(path, packing.found, heard, size), packing)
+        elif kind == "tar":
+            blocks = _archived(tar_member(path, blocks, packing.found), packing)
         else:
             blocks = _unpacked(path, blocks, kind, packing, size)
-    yield from blocks
+    head, blocks = peek(blocks)
+    encoding = encoding_of(head)
+    yield from blocks if encoding is None else _recoded(blocks, encoding)
 
 
 def peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -120,18 +128,19 @@ def _engine(kind: str, path: Path) -> Callable[[], _Decompressor]:
 
 def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, size: int) -> Iterator[bytes]:
     """The streams that lie one after another in ``blocks``; what follows the last one is counted."""
-    engine, magic = _engine(kind, path), _MAGIC[kind]
-    stream, members, given = engine(), 1, False
-    waiting = b""  # bytes after the end of a stream, fewer than tell whether another one starts
-    for block in blocks:
+    engine = _engine(kind, path)
+    stream: _Decompressor | None = None
+    members, given = 0, False
+    waiting = b""
+    for block in chain(blocks, (b"",)):
         data = waiting + block
         waiting = b""
-        while data or not (stream.needs_input or stream.eof):
-            if stream.eof:
-                if len(data) < len(magic):
-                    waiting = data
+        while data or (stream is not None and not (stream.needs_input or stream.eof)):
+            if stream is None or stream.eof:
+                if block and len(data) < _LONGEST_HEADER:
+                    waiting = data  # isal does not read every header that comes in two pieces
                     break
-                if not data.startswith(magic):
+                if packing_of(data) != kind and members:
                     packing.trailing_bytes += len(data) + sum(len(rest) for rest in blocks)
                     return
                 stream, members = engine(), members + 1
@@ -147,57 +156,23 @@ def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, 
             data = stream.unused_data if stream.eof else b""
             if out:
                 yield out
-    packing.trailing_bytes += len(waiting)
-    packing.cut = packing.cut or not stream.eof
+    packing.cut = packing.cut or stream is None or not stream.eof
 
 
-def _zip_member(path: Path, packing: Packing, on_read: Callable[[int], None], size: int) -> Iterator[bytes]:
-    """The one file of the archive that may be a trace."""
+def _archived(blocks: Iterator[bytes], packing: Packing) -> Iterator[bytes]:
+    """The file of an archive, up to where it is damaged."""
     try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile:
-        raise UserError(f"{path} is a damaged zip archive; unpack what is left of it, or copy it again.") from None
-    with archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
-        traces = [info for info in infos if not _is_junk(info.filename) and _may_be_trace(archive, info)]
-        if len(traces) != 1:
-            raise UserError(f"{path} is a zip archive {_which(traces)}.")
-        info = traces[0]
-        packing.member, packing.files = info.filename, len(infos)
-        total = path.stat().st_size
-        with archive.open(info) as member:
-            read = 0
-            while block := _read(member, packing, size):
-                read += len(block)
-                on_read(total * read // max(1, info.file_size))
-                yield block
-
-
-def _read(member: Any, packing: Packing, size: int) -> bytes:  # noqa: ANN401 - zipfile's file object
-    try:
-        return member.read(size)
-    except _DAMAGED:
+        yield from blocks
+    except EOFError:
         packing.cut = True
-        return b""
 
 
-def _is_junk(name: str) -> bool:
-    return name.startswith(_JUNK[0]) or name.rsplit("/", 1)[-1].startswith(_JUNK[1:])
-
-
-def _may_be_trace(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bool:
-    if info.flag_bits & 1:
-        return False  # encrypted
-    try:
-        with archive.open(info) as member:
-            head = member.read(_SNIFFED)
-    except (*_DAMAGED, NotImplementedError):
-        return False
-    return is_json(head) or packing_of(head) not in {None, "zip"}
-
-
-def _which(traces: list[zipfile.ZipInfo]) -> str:
-    if not traces:
-        return "in which no file is a JSON trace"
-    names = ", ".join(info.filename for info in traces[:5]) + (", …" if len(traces) > 5 else "")
-    return f"of {len(traces)} files that may be traces; unpack the one you want ({names})"
+def _recoded(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """The text as UTF-8; halves of surrogate pairs stay what they are, which is no UTF-8."""
+    decoder = getincrementaldecoder(encoding)("surrogatepass" if encoding.startswith("utf-16") else "replace")
+    first = True
+    for block in blocks:
+        text = decoder.decode(block)
+        if first and text:
+            text, first = text.removeprefix("\ufeff"), False
+        yield text.encode("utf-8", "surrogatepass")

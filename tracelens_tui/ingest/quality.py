@@ -11,7 +11,7 @@ _MESSAGES = {
     ),
     "unreadable_event": ("{count} event(s) could not be read and were left out.", "They are missing from every table."),
     "repaired_text": ("{count} event(s) held text that is not valid JSON or UTF-8; the text was repaired.", ""),
-    "trailing_bytes": ("{count} byte(s) after the end of the compressed data were ignored.", ""),
+    "trailing_bytes": ("{count} byte(s) after the end of the data were ignored.", ""),
     "archive_member": ("The archive holds {count} files; one of them was read.", ""),
     "unnamed_kernel": ("{count} kernel(s) have no name.", "They are shown under an empty name."),
     "rounded_time": ("{count} time(s) have digits below the nanosecond and were rounded half to even.", ""),

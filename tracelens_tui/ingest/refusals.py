@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tracelens_tui.errors import UserError
-from tracelens_tui.ingest.sniff import foreign_profile, is_json, looks_like
+from tracelens_tui.ingest.sniff import foreign_profile, holds_events, is_json, looks_like
 
 _ONLY = "only PyTorch Kineto JSON is read so far"
 _TRACE_NAMES = (".json", ".json.gz", ".json.zip", ".json.xz", ".json.bz2", ".json.zst", ".zip")
@@ -15,6 +15,8 @@ def check_readable(path: Path) -> None:
     try:
         if path.is_dir():
             raise UserError(_directory(path))
+        if path.is_fifo():
+            return  # opening it would wait for its writer
         with path.open("rb"):
             pass
     except FileNotFoundError:
@@ -35,7 +37,7 @@ def refuse_foreign(path: Path, head: bytes) -> None:
     foreign = foreign_profile(head)
     if foreign is not None:
         raise UserError(f"{path} is {foreign}; {_ONLY}.")
-    if not is_json(head):
+    if not is_json(head) and not holds_events(head):
         raise UserError(f"{path} is no trace: it looks like {looks_like(head)}; {_ONLY}.")
 
 

@@ -6,21 +6,27 @@ repaired text.  An event that none can read is counted as lost, and reading goes
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain, islice
 from typing import Any
 
 from tracelens_tui.ingest.lenient import lenient_object
 
 _KEY = r'\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"\s*:'
 _GAP = re.compile(r"[\s,]*")
-_EVENT_END = re.compile(r"\}(?=[\s,]*\{" + _KEY + ")")
 _EVENT_START = re.compile(r"\{" + _KEY)
+_TIMED = re.compile(r'"ts"\s*:|"ph"\s*:\s*"M"')
+_BETWEEN = re.compile(r"\}\s*,\s*\{")
+_GOES_ON = re.compile(r"[\s\]}]*,\s*\{" + _KEY)
 _LIST_END = re.compile(r'\}(?=\s*,?\s*\]\s*(?:,\s*"|\}|$))')
 _NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE = re.compile(r"[\ud800-\udfff]")
 _TRIES = 4  # ends of the broken event that are tried: a bare quote may make text within it look like one
+_ENOUGH = 8 << 20  # characters that tell what comes before them, wherever the text was cut
+_MOST_PLACES = 1000  # where an event may begin that are looked at after one that does not end
 
 
 def _not_a_number(word: str) -> Any:  # noqa: ANN401 - what json wants
@@ -57,6 +63,59 @@ def salvage(text: bytes, *, last: bool) -> Salvaged:
     return reader.found
 
 
+def first_event(text: bytes) -> tuple[int, int] | None:
+    """Return where the first whole event of a text begins and ends, None where there is none."""
+    content = text.decode("utf-8", "surrogateescape")
+    found = _whole_event(content, 0)
+    if found is None:
+        return None
+    start, end = (len(content[:at].encode("utf-8", "surrogateescape")) for at in found)
+    return start, end
+
+
+def _whole_event(text: str, at: int) -> tuple[int, int] | None:
+    """Where the first event that a JSON reader accepts and that has its time begins and ends."""
+    for start in islice(_starts(text, at), _MOST_PLACES):
+        end = _event_at(text, start)
+        if end is not None:
+            return start, end
+    return None
+
+
+def _event_at(text: str, start: int) -> int | None:
+    """Where the event that begins there ends; None where no JSON reader accepts it."""
+    try:
+        value, end = _lax.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return end if "ph" in value and ("ts" in value or value["ph"] == "M") else None
+
+
+def _starts(text: str, at: int) -> Iterator[int]:
+    """Where events may begin: a known key comes first, and a time before the next one begins."""
+    start: int | None = None
+    for match in chain(_EVENT_START.finditer(text, at), (None,)):
+        end = len(text) if match is None else match.start()
+        if start is not None and _TIMED.search(text, start, end):
+            yield start
+        start = end
+
+
+def _end_before(text: str, start: int) -> int:
+    """Where the event ends after which, perhaps with empty objects between, comes the one at ``start``."""
+    end = _gap_before(text, start)
+    while text.endswith("}", 0, end) and text.endswith("{", 0, _gap_before(text, end - 1)):
+        end = _gap_before(text, text.rfind("{", 0, end))
+    return end
+
+
+def _gap_before(text: str, end: int) -> int:
+    """Where the white space and the commas before ``end`` begin."""
+    while end and text[end - 1] in " \t\r\n,":
+        end -= 1
+    return end
+
+
 class _Reader:
     def __init__(self, text: str, *, last: bool) -> None:
         self.found = Salvaged()
@@ -76,9 +135,9 @@ class _Reader:
         self._at = gap.end() if gap else self._at
         if self._at == len(self._text):
             return False
-        if self._text[self._at] == "]":
-            self.found.closed = True
-            self._leave(self._at + 1)
+        if self._text[self._at] == "]" and (closes := self._closes()) is not False:
+            self.found.closed = closes is True
+            self._leave(self._at + self.found.closed)
             return False
         if self._text[self._at] != "{":
             return self._skipped()
@@ -110,28 +169,55 @@ class _Reader:
         """Read a broken event by repairing its text, or skip it."""
         if self._unfinished:
             return self._ended()
-        ends = [match.end() for match, _ in zip(_EVENT_END.finditer(self._text, self._at), range(_TRIES), strict=False)]
-        if not ends and (match := _LIST_END.search(self._text, self._at)):
-            ends = [match.end()]
+        starts = list(islice(_starts(self._text, self._at + 1), _TRIES))
+        ends = [_end_before(self._text, start) for start in starts]
+        if not ends and (self._last or len(self._text) - self._at > _ENOUGH):
+            ends = [match.end() for match in islice(_LIST_END.finditer(self._text, self._at), _TRIES)]
         if not ends:
             return self._ended()
-        for end in ends:
+        for number, end in enumerate(ends):
             value = lenient_object(_NOT_UTF8.sub("\ufffd", self._text[self._at : end]))
             if value is not None and "ph" in value:
                 self._take(value, end, mended=True)
                 return True
+            if starts and _event_at(self._text, starts[number]) is not None:
+                break  # a sound event must not become part of a broken one
         self.found.lost += 1
-        self._at = ends[0]
+        self._at = starts[0] if starts else ends[0]
         return True
 
     def _ended(self) -> bool:
-        """Leave the half event at the end of the text to the next stretch, or count it as lost if there is none."""
-        if self._last:
-            self.found.lost += 1
-            self.found.cut = True
-        else:
+        """Leave the half event at the end of the text to the next stretch, or count it as lost.
+
+        It is no half event if others follow: it lacks a bracket.
+        """
+        following = _whole_event(self._text, self._at + 1)
+        if following is None and not self._last:
             self._leave(self._at)
-        return False
+            return False
+        self.found.lost += 1
+        self._at = len(self._text) if following is None else following[0]
+        self.found.cut = following is None
+        return following is not None
+
+    def _closes(self) -> bool | None:
+        """Whether the bracket that comes next ends the list, and not a list in an event that could not be read.
+
+        None where more text must tell.
+        """
+        rest = self._text[self._at :]
+        all_there = self._last or len(rest) > _ENOUGH
+        try:
+            _, end = _lax.raw_decode('{"":[' + rest)
+        except (ValueError, RecursionError):
+            following = _whole_event(rest, 0)
+            if following is not None:
+                return not _BETWEEN.search(rest, 0, following[0] + 1)
+            return True if all_there else None
+        after = rest[end - len('{"":[') :]
+        if after.strip(" \t\r\n]},") or all_there:
+            return not _GOES_ON.match(after)
+        return None
 
     def _skipped(self) -> bool:
         """Go to the next event, past what is none."""

@@ -33,12 +33,16 @@ def _label(labels: pl.DataFrame, kind: str, threads: pl.DataFrame, key: list[str
     return found.fill_null("").str.strip_chars()
 
 
-def flow_frame(flows: dict[str, NDArray[Any]], threads: NDArray[np.intp]) -> pl.DataFrame:
-    """Return the arrows that may tell a launch: tail on a host row, head on a GPU row; profilers write others too.
+def flow_frame(flows: dict[str, NDArray[Any]], threads: NDArray[np.intp], *, launches: bool) -> pl.DataFrame:
+    """Return the arrows between forward and backward ops and, with ``launches``, those that may tell a launch.
 
-    ``threads`` has, for each thread, twice its place plus whether it is a GPU row.
+    The latter have their tail on a host row and their head on a GPU row; profilers write others too.  ``threads`` has,
+    for each thread, twice its place plus whether it is a GPU row.
     """
-    frame = pl.DataFrame({**flows, "key": 2 * flows["place"].astype(np.int64) + flows["finish"]})
+    on_gpu = flows["finish"] & ~flows["autograd"]
+    frame = pl.DataFrame({**flows, "key": 2 * flows["place"].astype(np.int64) + on_gpu})
+    if not launches:
+        frame = frame.filter("autograd")
     rows = pl.DataFrame({"key": threads.astype(np.int64), "thread": np.arange(len(threads), dtype=np.uint32)})
     known = frame.filter((pl.col("id") != ABSENT) & (pl.col("start_ns") != ABSENT))
     return (

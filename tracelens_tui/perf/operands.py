@@ -44,6 +44,16 @@ def total(*parts: int | None) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
+def moved(*tensors: Tensor | None) -> int | None:
+    """Return the bytes of those tensors that are there, None if the element type of one is unknown."""
+    return total(*(found.bytes for found in tensors if found is not None))
+
+
+def elements(count: int, dtype: Dtype | None) -> Tensor:
+    """Return so many elements of a type as a tensor: a part of an operand, or a result that no argument shows."""
+    return Tensor((count,), dtype)
+
+
 def tensor(args: OpArgs, index: int) -> Tensor | None:
     """Return the tensor at an argument position; None where there is none (scalar, list, absent, not recorded).
 
@@ -65,6 +75,16 @@ def _strides(args: OpArgs, index: int) -> Shape | None:
     if index >= len(args.strides):
         return None
     return tuple(part for part in args.strides[index] if isinstance(part, int))
+
+
+def tensor_list(args: OpArgs, index: int) -> tuple[Shape, ...] | None:
+    """Return the shapes of a list of tensors; None where there is none or its shapes were not recorded.
+
+    A trace records no element types for lists.
+    """
+    entry = args.dims[index] if index < len(args.dims) else ()
+    shapes = tuple(shape for shape in entry if isinstance(shape, tuple))
+    return shapes if shapes and len(shapes) == len(entry) else None
 
 
 def matrix(args: OpArgs, index: int, rank: int = 2) -> Tensor | None:

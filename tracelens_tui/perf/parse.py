@@ -1,14 +1,15 @@
 """From the argument lists of a trace to :class:`OpArgs`.  Trace text is hostile: literal JSON only, never eval."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from tracelens_tui.perf.types import Dims, OpArgs, Shape
 
 _LARGEST = 1 << 62  # elements of a tensor; nothing real is larger
+_T = TypeVar("_T")
 
 
 def op_args(
@@ -53,11 +54,31 @@ def as_float(text: str) -> float | None:
 
 
 def as_ints(text: str) -> tuple[int, ...] | None:
-    """Return a recorded list of integers ("[16, 16]"), None for anything else."""
-    value = _json_list(text)
-    if value is None or not all(type(item) is int for item in value):
+    """Return a recorded list of integers ("[16, 16]", "(1,1)"), None for anything else."""
+    return _items(text, as_int)
+
+
+def as_floats(text: str) -> tuple[float, ...] | None:
+    """Return a recorded list of finite numbers ("[2., 2.]"), None for anything else."""
+    return _items(text, as_float)
+
+
+def as_bools(text: str) -> tuple[bool, ...] | None:
+    """Return a recorded list of flags ("[True, False]"), None for anything else."""
+    return _items(text, as_bool)
+
+
+def _items(text: str, parsed: Callable[[str], _T | None]) -> tuple[_T, ...] | None:
+    """Parse the items between one pair of brackets; a comma may end them, as in "(1,)"."""
+    body = text.strip()
+    if body[:1] + body[-1:] not in {"[]", "()"}:
         return None
-    return tuple(value)
+    parts = body[1:-1].split(",")
+    if not parts[-1].strip():
+        parts.pop()
+    items = [parsed(part) for part in parts]
+    known = [item for item in items if item is not None]
+    return tuple(known) if len(known) == len(items) else None
 
 
 def _json_list(text: str) -> list[Any] | None:

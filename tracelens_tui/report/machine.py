@@ -21,6 +21,7 @@ def report_json(inputs: Inputs) -> AnalysisJson:
         time_us=None if time is None else TimeUs(**{name: ns / 1000 for name, ns in time.model_dump().items()}),
         findings=[_finding(item, inputs) for item in inputs.ranked],
         warnings=summary.warnings(inputs),
+        part=manifest.part,
     )
 
 

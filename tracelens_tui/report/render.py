@@ -74,6 +74,7 @@ def report_markdown(inputs: Inputs, *, chart: bool) -> str:
             model=model_rows(inputs),
             hardware=hardware_rows(inputs),
             device=inputs.manifest.device,
+            part=inputs.manifest.part is not None,
         )
     )
 

@@ -17,7 +17,14 @@ _TIER_NAMES = {"compute": "compute kernels", "fusion": "kernel fusion", "system"
 
 def paragraph(inputs: Inputs) -> Md:
     """Return the summary: where the time goes, what can be won, what to do first, what to be careful about."""
-    sentences = [_time(inputs), _bottleneck(inputs), _findings(inputs), _first(inputs), *_cautions(inputs)]
+    sentences = [
+        _part(inputs),
+        _time(inputs),
+        _bottleneck(inputs),
+        _findings(inputs),
+        _first(inputs),
+        *_cautions(inputs),
+    ]
     return Md(" ".join(sentence for sentence in sentences if sentence))
 
 
@@ -72,7 +79,8 @@ def warnings(inputs: Inputs) -> list[str]:
         if operation.high_variance
     ]
     quality = [f"{row.code} ({row.count:,}): {row.message}" for row in inputs.quality if row.notable]
-    return [plain(text) for text in (*failed, *varying, *quality)]
+    steps = [inputs.manifest.steps_note] if inputs.manifest.steps_note else []
+    return [plain(text) for text in (*failed, *varying, *quality, *steps)]
 
 
 def nothing_compute(inputs: Inputs) -> Md:
@@ -98,13 +106,24 @@ def _top(inputs: Inputs) -> Priority | None:
     return max(inputs.priority.priorities, key=lambda row: row.gpu_kernel_time_ms, default=None)
 
 
+def _part(inputs: Inputs) -> str:
+    """Of what part of the trace the report speaks."""
+    part, device = inputs.manifest.part, inputs.manifest.device
+    if part is None:
+        return ""
+    span = f"its work on device {device} runs from {ms(part.start_ms)} to {ms(part.end_ms)} after the window's start"
+    other = f" {escaped(part.elsewhere)}" if part.elsewhere else ""
+    return f"This report covers a part of the trace, {escaped(part.title)}: {span}.{other}"
+
+
 def _time(inputs: Inputs) -> str:
     manifest = inputs.manifest
     if manifest.time_ns is None:
         return "The trace has no GPU events, so nothing can be said about kernels, idle time or communication."
     use = manifest.gpu_utilization
+    verb = "was traced for" if manifest.part is None else "has a window of"
     return (
-        f"Device {manifest.device} ({escaped(manifest.platform)}) was traced for {ms(use.total_time_ms)}: "
+        f"Device {manifest.device} ({escaped(manifest.platform)}) {verb} {ms(use.total_time_ms)}: "
         f"{share(use.computation_time_percent)} compute, {share(use.exposed_comm_time_percent)} exposed communication, "
         f"{share(use.exposed_memcpy_time_percent)} exposed copies, {share(use.idle_time_percent)} idle."
     )
@@ -161,6 +180,8 @@ def _cautions(inputs: Inputs) -> list[str]:
         out.append(
             f"{share(100 - manifest.linked_percent)} of GPU time cannot be linked to the host code that launched it."
         )
+    if manifest.steps_note:
+        out.append(escaped(manifest.steps_note))
     gating = [row for row in inputs.quality if row.gates]
     if gating:
         out.append(f"Read the numbers with care: {escaped('; '.join(row.message.rstrip('.') for row in gating))}.")

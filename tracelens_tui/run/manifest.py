@@ -70,6 +70,16 @@ class TimeNs(Schema):
     exposed_memcpy: int
 
 
+class PartInfo(Schema):
+    """The part of the trace that a run speaks of; times are after the start of the whole trace's window."""
+
+    scope: str  # as in run.json: "steps=2-5"
+    title: str  # in words, plain text
+    start_ms: float  # the window of the device
+    end_ms: float
+    elsewhere: str = ""  # one sentence on other GPU work in the window
+
+
 class ManifestCategory(Schema):
     """One category of ops, or one system analysis, and whether a sub-agent looks at it."""
 
@@ -111,6 +121,8 @@ class CategoryManifest(Schema):
     linked_percent: float | None = None  # share of GPU time that has a launch
     modelled_percent: float | None = None  # share of kernel time under an op with a perf model
     with_stack: bool = False  # Python stacks were recorded, which inflates host time
+    part: PartInfo | None = None  # None: the whole trace
+    steps_note: str = ""  # one sentence where steps are unequal
 
 
 class OperationEfficiency(Schema):
@@ -272,7 +284,7 @@ class KernelAnalysis(Schema):
 class IdleCause(Schema):
     """Idle time by what the host did in the gap."""
 
-    cause: str  # "launch", "sync", "host", "unknown"
+    cause: str  # as in idle_gaps.csv
     count: int
     time_ms: float
     percent_of_total: float
@@ -427,3 +439,11 @@ class AnalysisJson(Schema):
     time_us: TimeUs | None  # None: no GPU events
     findings: list[AnalysisFinding]
     warnings: list[str] = Field(default_factory=list)
+    part: PartInfo | None = None  # written only where the run speaks of a part of the trace
+
+    @model_serializer(mode="wrap")
+    def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        found: dict[str, JsonValue] = handler(self)
+        if self.part is None:
+            del found["part"]
+        return found

@@ -247,9 +247,9 @@ def read_json(path: Path, schema: type[Model]) -> Model:
     return model
 
 
-def default_run_dir(trace: Path, fingerprint: str) -> Path:
-    """Return where a run of the trace goes: below the current directory, else below the state folder."""
-    name = f"{_stem(trace)}-{fingerprint[:8]}"
+def default_run_dir(trace: Path, fingerprint: str, part: str = "") -> Path:
+    """Return where a run of the trace, or of a part of it, goes: below the current directory, else the state folder."""
+    name = "-".join(filter(None, (_stem(trace), fingerprint[:8], part)))
     here = Path.cwd()
     runs = here / "tracelens_runs"
     writable = os.access(runs if runs.exists() else here, os.W_OK | os.X_OK)

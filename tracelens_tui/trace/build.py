@@ -60,7 +60,7 @@ def build_tree(trace: Trace) -> EventTree:
     depth[forest.event] = forest.depth
     depth[forest.gpu] = forest.depth[forest.owner] + 1
     size, gpu_ns, gpu_count = _sums(n, forest, columns)
-    first_child, next_sibling = _child_links(order, position, size, parent)
+    first_child, next_sibling = child_links(order, position, size, parent)
     return EventTree(
         parent=parent,
         first_child=first_child,
@@ -159,8 +159,8 @@ def _sums(n: int, forest: _Forest, columns: _Columns) -> tuple[Int32, Int64, Int
     return size, gpu_ns, gpu_count
 
 
-def _child_links(order: Int32, position: Int32, size: Int32, parent: Int32) -> tuple[Int32, Int32]:
-    """First child and next sibling of every event; roots have no siblings."""
+def child_links(order: Int32, position: Int32, size: Int32, parent: Int32) -> tuple[Int32, Int32]:
+    """Return first child and next sibling of every event, -1 none; roots have no siblings."""
     n = len(order)
     first_child, next_sibling = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
     owners = np.flatnonzero(size > 1)

@@ -66,9 +66,9 @@ def launch_of(trace: Trace) -> NDArray[np.int32]:
         found = _by_correlation(gpu, calls, _launching(trace, calls))
     else:
         found = _by_external_id(gpu, calls, _launching(trace, calls))
-    if trace.flows.height:
-        missing = found < 0
-        found[missing] = _by_flow(gpu.only(missing), calls, trace.flows)
+    arrows = trace.flows.filter(~pl.col("autograd"))
+    if arrows.height:
+        found = np.where(found < 0, _by_flow(gpu, calls, arrows), found)
     launch[gpu.event] = found
     return launch
 
@@ -225,7 +225,7 @@ def _file_order(group: Int64, thread: Int64) -> Int64:
 def _by_flow(gpu: _Side, calls: _Side, flows: pl.DataFrame) -> Int64:
     """The call at the tail of the arrow whose head lies on the GPU event, else the call of the arrow's number."""
     out = np.full(len(gpu), -1, np.int64)
-    flows = flows.filter(pl.col("id") > NONE_ID)
+    flows = flows.filter((pl.col("id") > NONE_ID) | ((pl.col("id") == NONE_ID) & _one_pair()))
     heads, tails = flows.filter("finish"), flows.filter(~pl.col("finish")).unique("id", keep="none")
     target = _under(gpu, heads["thread"].to_numpy().astype(np.int64), heads["start_ns"].to_numpy())
     origin = _under(calls, tails["thread"].to_numpy().astype(np.int64), tails["start_ns"].to_numpy())
@@ -240,6 +240,11 @@ def _by_flow(gpu: _Side, calls: _Side, flows: pl.DataFrame) -> Int64:
     links = arrows.join(call_of_id, on="id").unique("target", keep="first", maintain_order=True)
     out[links["target"].to_numpy()] = calls.event[links["call"].to_numpy()]
     return out
+
+
+def _one_pair() -> pl.Expr:
+    """Whether an arrow's number is that of one tail and one head: 0 may stand for none, or be the first number."""
+    return (pl.len().over("id") == 2) & (pl.col("finish").sum().over("id") == 1)
 
 
 def _under(side: _Side, thread: Int64, time: Int64) -> Int64:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracelens_tui.trace.tree import EventTree
-from tracelens_tui.trace.types import HOST_KINDS, Kind, Trace
+from tracelens_tui.trace.types import GPU_KINDS, HOST_KINDS, Kind, Trace
 
 Int64 = NDArray[np.int64]
 
@@ -22,6 +22,12 @@ def name_of(trace: Trace, event: int) -> str:
 def kind_of(trace: Trace, event: int) -> Kind:
     """Return the kind of an event."""
     return Kind(int(trace.events["kind"][event]))
+
+
+def origin_ns(trace: Trace) -> int:
+    """Return where the first GPU work begins: the window's start, and the zero of ``--time``; 0 without GPU work."""
+    gpu = np.isin(trace.events["kind"].to_numpy(), GPU_KINDS)
+    return int(trace.events["start_ns"].to_numpy()[gpu].min()) if gpu.any() else 0
 
 
 def roots(tree: EventTree) -> NDArray[np.int32]:

@@ -4,7 +4,8 @@ import polars as pl
 
 from tracelens_tui.trace.types import Kind, Trace
 
-STEP_PATTERN = r"^ProfilerStep#\d+$"
+STEP_PATTERN = r"^ProfilerStep#(\d+)$"
+"""Its group is the step's number."""
 
 STEP_SCHEMA: dict[str, type[pl.DataType]] = {
     "event": pl.UInt32,  # the annotation
@@ -17,6 +18,15 @@ STEP_SCHEMA: dict[str, type[pl.DataType]] = {
 def steps(trace: Trace) -> pl.DataFrame:
     """Return the ``ProfilerStep#N`` annotations of the host by start (``STEP_SCHEMA``); empty where there are none."""
     return annotations(trace, STEP_PATTERN, Kind.USER_ANNOTATION)
+
+
+def numbered_steps(trace: Trace) -> pl.DataFrame:
+    """Return the steps with their ``number`` (Int64): those of the host or, where it has none, of the GPU's rows."""
+    found = steps(trace)
+    if not found.height:
+        found = annotations(trace, STEP_PATTERN, Kind.GPU_ANNOTATION)
+    number = pl.col("name").str.extract(STEP_PATTERN).cast(pl.Int64, strict=False)
+    return found.with_columns(number=number).drop_nulls("number")
 
 
 def annotations(trace: Trace, pattern: str, kind: Kind) -> pl.DataFrame:

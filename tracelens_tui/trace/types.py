@@ -93,8 +93,10 @@ REPAIR_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 FLOW_SCHEMA: dict[str, type[pl.DataType]] = {
-    # the "ac2g" arrows from launches to GPU work; kept only where an event lacks a correlation
+    # the "fwdbwd" arrows from forward to backward ops and, only where an event lacks a correlation, the "ac2g" arrows
+    # from launches to GPU work
     "id": pl.Int64,
+    "autograd": pl.Boolean,  # True: from a forward to a backward op
     "finish": pl.Boolean,  # True at the arrow's head, False at its tail
     "thread": pl.UInt32,  # row of Trace.threads
     "start_ns": pl.Int64,
@@ -124,7 +126,7 @@ class Source:
     compression: str = "none"  # "none", "gzip", "zstd", "zip", ...
     member: str | None = None  # member of an archive that was read
     members: int = 1  # gzip members
-    trailing_bytes: int = 0  # bytes after the compressed data
+    trailing_bytes: int = 0  # bytes after the compressed data or after the end of the document
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tracelens_tui import resources
+from tracelens_tui.analysis.gap_causes import CAUSES
 from tracelens_tui.run.findings import Confidence
 from tracelens_tui.triage.traits import TRAITS
 
@@ -140,6 +141,14 @@ class IdleWhen(Data):
     busy: Range | None = None  # % of the window
     kernel_time_us: Range | None = None  # median kernel
     host_recorded: bool | None = None
+
+    @field_validator("cause")
+    @classmethod
+    def _known(cls, causes: list[str]) -> list[str]:
+        unknown = set(causes) - set(CAUSES)
+        if unknown:
+            raise ValueError(f"unknown causes: {sorted(unknown)}")
+        return causes
 
     @field_validator("function", "call")
     @classmethod

@@ -41,7 +41,7 @@ class LaunchFacts:
 
     launches: int
     interval_ns: float | None  # between launches of the busiest launching thread
-    delay_ns: float | None  # from the launch call to the start
+    delay_ns: float | None  # from the launch call to the start, as in launch_stats
     kernel_ns: float | None  # kernel duration
 
 
@@ -98,15 +98,13 @@ def launch_facts(analysis: Analysis) -> LaunchFacts:
     gpu = _of_device(analysis)
     kernel_ns = _median(events["dur_ns"].to_numpy()[gpu])
     launch = tree.launch[gpu]
-    linked = launch >= 0
-    if not linked.any():
+    calls = np.unique(launch[launch >= 0])
+    if not len(calls):
         return LaunchFacts(0, None, None, kernel_ns)
-    start = events["start_ns"].to_numpy()
-    delay = start[gpu[linked]] - start[launch[linked]]
-    calls = np.unique(launch[linked])
     thread = events["thread"].to_numpy()[calls]
-    busiest = np.sort(start[calls[thread == np.bincount(thread).argmax()]])
-    return LaunchFacts(len(calls), _median(np.diff(busiest)), _median(delay), kernel_ns)
+    busiest = np.sort(events["start_ns"].to_numpy()[calls[thread == np.bincount(thread).argmax()]])
+    whole = analysis.launches.filter((pl.col("device") == analysis.device) & pl.col("stream").is_null())
+    return LaunchFacts(len(calls), _median(np.diff(busiest)), whole["latency_p50"].item(), kernel_ns)
 
 
 def has_stacks(analysis: Analysis) -> bool:

@@ -47,6 +47,7 @@ def command(request: TriageRequest) -> list[str]:
         "tracelens_tui",
         "triage",
         *(f"{name}={value}" for name, value in options.items() if value is not None),
+        *([] if request.scope is None else [f"--{request.scope.text}"]),
         *(name for name, given in flags.items() if given),
         "--",
         str(request.trace),

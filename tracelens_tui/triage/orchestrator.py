@@ -12,13 +12,15 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.refusals import check_readable
+from tracelens_tui.ingest.streams import is_stream, spooled
 from tracelens_tui.run import control
 from tracelens_tui.run import events as ev
 from tracelens_tui.run.journal import JournalWriter
@@ -29,6 +31,7 @@ from tracelens_tui.triage.places import check_run_dir, run_dir_of, run_info
 from tracelens_tui.triage.request import TriageOutcome, TriageRequest
 from tracelens_tui.triage.session import Listener, Session
 from tracelens_tui.triage.stages import run_stages
+from tracelens_tui.triage.streamed import check_fresh, kept
 
 __all__ = ["TriageOutcome", "TriageRequest", "run_triage"]
 
@@ -45,13 +48,23 @@ def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> T
     Raises UserError for bad input: a trace that cannot be read or has no GPU events, options that do not fit, a run
     directory that cannot take the run.  A run directory that was made for it is then removed again.
     """
+    if not is_stream(request.trace):
+        return _run(request, listener)
+    check_fresh(request)
+    with spooled(request.trace) as copy:
+        return _run(replace(request, trace=copy), listener, stream=request.trace)
+
+
+def _run(request: TriageRequest, listener: Listener | None, *, stream: Path | None = None) -> TriageOutcome:
+    """Run the triage of a file, which is a temporary copy of ``stream`` if there is one."""
     check_readable(request.trace)
     run_dir = run_dir_of(request).absolute()
     check_run_dir(run_dir, request)
     with _made(run_dir), RunLock(run_dir / LOCK) as lock:
         check_run_dir(run_dir, request)  # another process may have come first
-        with _taken_back(run_dir):
-            return _locked(RunDir(run_dir), lock, request, listener)
+        lasting = nullcontext(request) if stream is None else kept(request, stream, run_dir)
+        with _taken_back(run_dir), lasting as final:
+            return _locked(RunDir(run_dir), lock, final, listener)
 
 
 def _locked(run: RunDir, lock: RunLock, request: TriageRequest, listener: Listener | None) -> TriageOutcome:

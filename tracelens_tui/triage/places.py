@@ -24,7 +24,8 @@ def run_dir_of(request: TriageRequest) -> Path:
     if request.run_dir is not None:
         return request.run_dir
     check_readable(request.trace)
-    return default_run_dir(request.trace, fingerprint(request.trace))
+    part = "" if request.scope is None else request.scope.slug
+    return default_run_dir(request.trace, fingerprint(request.trace), part)
 
 
 def check_run_dir(path: Path, request: TriageRequest) -> None:
@@ -40,8 +41,9 @@ def check_run_dir(path: Path, request: TriageRequest) -> None:
     if not present & {RUN, JOURNAL}:
         raise UserError(f"{path} is not empty ({min(present)}): choose another --run-dir")
     if not request.resume:
+        part = "" if request.scope is None else f" {request.scope.option}"
         raise UserError(
-            f"{path} holds a run already: continue it with `tracelens-tui triage {request.trace} --run-dir {path}"
+            f"{path} holds a run already: continue it with `tracelens-tui triage {request.trace}{part} --run-dir {path}"
             " --resume`, or choose another --run-dir"
         )
 
@@ -73,18 +75,22 @@ def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str |
         platform=platform,
         platform_note=note,
         analyst=request.analyst,
-        options=_options(request),
+        options=options_of(request),
         versions={PROGRAM: __version__, "skills": _skills_version()},
     )
 
 
-def _options(request: TriageRequest) -> dict[str, JsonValue]:
-    """What changes the outcome."""
+def options_of(request: TriageRequest) -> dict[str, JsonValue]:
+    """Return what changes the outcome, as ``run.json`` has it: ``scope`` only of a part of the trace.
+
+    UserError where the architecture file cannot be read.
+    """
     try:
         arch = hashlib.sha256(request.arch.read_bytes()).hexdigest() if request.arch is not None else None
     except OSError as error:
         raise UserError(f"{request.arch}: cannot be read ({error.strerror}); give --arch an existing file") from error
-    return {"platform": request.platform, "arch": arch, "device": request.device}
+    part = {} if request.scope is None else {"scope": request.scope.text}
+    return {"platform": request.platform, "arch": arch, "device": request.device, **part}
 
 
 def _skills_version() -> str:

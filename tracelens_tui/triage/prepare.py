@@ -11,6 +11,8 @@ import polars as pl
 
 from tracelens_tui.analysis.info import trace_info
 from tracelens_tui.analysis.model import Analysis, TimeSplit
+from tracelens_tui.analysis.part import elsewhere_sentence
+from tracelens_tui.analysis.steady import steps_note
 from tracelens_tui.analysis.tables import all_tables
 from tracelens_tui.analysis.tables.write import csv_bytes, write_frames
 from tracelens_tui.run.findings import Schema
@@ -19,6 +21,7 @@ from tracelens_tui.run.manifest import (
     CategoryMetadata,
     GpuUtilization,
     ManifestCategory,
+    PartInfo,
     TimeBreakdown,
     TimeNs,
 )
@@ -184,7 +187,24 @@ def _manifest(source: _Source, categories: list[ManifestCategory]) -> CategoryMa
             linked_percent=info["linked_percent"],
             modelled_percent=info["modelled_percent"],
             with_stack=context_file(analysis, split).with_stack,
+            part=_part(analysis, split),
+            steps_note=steps_note(analysis),
         )
+    )
+
+
+def _part(analysis: Analysis, split: TimeSplit) -> PartInfo | None:
+    part = analysis.part
+    if part is None:
+        return None
+    start = split.start_ns - part.origin_ns
+    other = part.elsewhere.get(analysis.device)
+    return PartInfo(
+        scope=part.scope.text,
+        title=part.title,
+        start_ms=start / NS_PER_MS,
+        end_ms=(start + split.window) / NS_PER_MS,
+        elsewhere="" if other is None else elsewhere_sentence(analysis.device, other),
     )
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tracelens_tui.trace.scope import Scope
+
 Status = Literal["finished", "failed", "cancelled"]
 
 
@@ -16,6 +18,7 @@ class TriageRequest:
     platform: str | None = None  # None: the device that the trace names
     arch: Path | None = None
     device: int | None = None  # None: the busiest
+    scope: Scope | None = None  # None: the whole trace
     analyst: Literal["rules"] = "rules"
     resume: bool = False
     use_cache: bool = True

@@ -80,6 +80,7 @@ def _load(session: Session, request: TriageRequest) -> tuple[Analysis, TimeSplit
         platform=request.platform,
         arch=request.arch,
         device=request.device,
+        scope=request.scope,
         use_cache=request.use_cache,
         progress=lambda stage, done, total: session.progress("load", done, total, stage),
     )

@@ -13,8 +13,9 @@ from tracelens_tui.analysis.tables.cells import is_plain, plain_cells
 from tracelens_tui.analysis.tables.collectives import coll_analysis
 from tracelens_tui.analysis.tables.kernels import kernel_summary, short_kernel_histogram, short_kernels_summary
 from tracelens_tui.analysis.tables.launchers import ops_summary, ops_summary_by_category, ops_unique_args
+from tracelens_tui.analysis.tables.launches import launch_stats
 from tracelens_tui.analysis.tables.own import idle_gaps, kernel_launchers, memcpy_summary, quality
-from tracelens_tui.analysis.tables.timeline import gpu_timeline
+from tracelens_tui.analysis.tables.timeline import gpu_timeline, overlap_summary, step_timeline
 from tracelens_tui.analysis.tables.unified import unified_perf_summary
 from tracelens_tui.analysis.tables.work import gpu_work
 from tracelens_tui.analysis.tables.write import FORMATS, write_frames
@@ -32,6 +33,9 @@ TABLES = {
     "short_kernel_histogram": short_kernel_histogram,
     "short_kernels_summary": short_kernels_summary,
     "kernel_launchers": kernel_launchers,
+    "step_timeline": step_timeline,
+    "overlap_summary": overlap_summary,
+    "launch_stats": launch_stats,
     "idle_gaps": idle_gaps,
     "memcpy_summary": memcpy_summary,
     "quality": quality,

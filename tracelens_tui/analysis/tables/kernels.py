@@ -45,10 +45,11 @@ def short_kernel_histogram(work: Work) -> pl.DataFrame:
 
 
 def short_kernels_summary(work: Work) -> pl.DataFrame:
-    """Return the short kernels by the op that launches them and its arguments, most time first."""
+    """Return the short kernels by the op that launches them and the arguments shown, most time first."""
     trace = work.analysis.trace
     short = _short(work)
-    args = trace.events["args"].gather(short["op"]).alias("args")
+    shown = trace.args.with_row_index("row").select(pl.col("row").first().over("dims", "strides", "concrete"))
+    args = shown["row"].gather(trace.events["args"].gather(short["op"])).alias("args")
     groups = _durations(short.with_columns(args), "device", "Parent cpu_op", "args", "name")
     arguments = trace.args.select(pl.all().replace("", None).gather(groups["args"]))
     kernel = trace.names.gather(groups["name"]).alias("Kernel name")

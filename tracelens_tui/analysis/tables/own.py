@@ -3,7 +3,7 @@
 import polars as pl
 
 from tracelens_tui.analysis.tables.work import Work
-from tracelens_tui.analysis.units import in_us, per, us_text
+from tracelens_tui.analysis.units import in_us, per, share_of, us_text
 from tracelens_tui.trace.types import Role, Trace
 
 
@@ -28,7 +28,7 @@ def kernel_launchers(work: Work) -> pl.DataFrame:
 
 
 def idle_gaps(work: Work) -> pl.DataFrame:
-    """Return the gaps of the chosen device, longest first, with the kernels around and what the host did."""
+    """Return the gaps of the chosen device, longest first, with their cause and the numbers that decided it."""
     trace = work.analysis.trace
     gaps = work.analysis.gaps
     return gaps.select(
@@ -40,6 +40,10 @@ def idle_gaps(work: Work) -> pl.DataFrame:
         _name(trace, gaps["before_event"]).alias("kernel_before"),
         _name(trace, gaps["after_event"]).alias("kernel_after"),
         "in_step",
+        "queue_empty",
+        per("launch_lag_ns", 1e3).alias("launch_lag_us"),
+        share_of("host_busy_ns", pl.col("dur_ns")).alias("host_busy_percent"),
+        (100 * pl.col("awaited")).alias("awaited_percent"),
     )
 
 

@@ -12,7 +12,11 @@ from tracelens_tui.triage.pack import Cluster, evidence_of
 _CAUSES = {
     "launch": "waiting for launches",
     "sync": "after the host waited for the device",
+    "copy": "at copies between host and device",
+    "comm": "at collectives",
+    "loading": "while the host loaded data",
     "host": "while the host ran other code",
+    "queued": "although work was queued",
     "unknown": "without a visible cause",
 }
 _STACKS = "Python stacks were recorded, which slows the host down, so this is an upper bound."

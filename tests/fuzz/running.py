@@ -1,0 +1,118 @@
+"""One input through the whole pipeline, watched for hangs and for memory that it cannot have a use for."""
+
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tracelens_tui.analysis.compute import analyse
+from tracelens_tui.analysis.info import info_lines, trace_info
+from tracelens_tui.analysis.model import Analysis
+from tracelens_tui.analysis.tables import all_tables
+from tracelens_tui.errors import UserError
+from tracelens_tui.ingest.load import load_trace
+from tracelens_tui.perf.platforms import load_platform
+from tracelens_tui.trace.build import build_tree
+from tracelens_tui.trace.quality import finished_quality
+from tracelens_tui.trace.repair import repaired
+from tracelens_tui.trace.tree import EventTree
+from tracelens_tui.trace.types import Trace
+
+PATIENCE_S = 60
+"""Far beyond what a small input takes on a busy machine: it hangs."""
+
+ALLOWANCE = 1 << 30
+"""Bytes by which the process may grow over one input of some kilobytes."""
+
+_BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
+
+
+class Hang(BaseException):
+    """The pipeline did not come to an end."""
+
+
+def outcome(path: Path, *, stretch: int, tables: bool = False) -> Analysis | str:
+    """Return the analysis of a file or the sentence of its UserError; AssertionError for a result that cannot be."""
+    with _watched():
+        try:
+            return _analysed(path, stretch, tables)
+        except UserError as error:
+            sentence = str(error)
+            assert "\n" not in sentence
+            assert sentence.startswith(str(path)), sentence
+            return sentence
+
+
+def _analysed(path: Path, stretch: int, tables: bool) -> Analysis:
+    trace = repaired(load_trace(path, stretch=stretch))
+    tree = build_tree(trace)
+    trace = replace(trace, quality=finished_quality(trace, tree))
+    check_trace(trace, tree)
+    analysis = analyse(trace, tree, load_platform("H100-SXM"), "chosen")
+    check_info(trace_info(analysis))
+    for line in info_lines(analysis):
+        assert line.isprintable()
+        line.encode("utf-8")
+    if tables:
+        all_tables(analysis)
+    return analysis
+
+
+def check_trace(trace: Trace, tree: EventTree) -> None:
+    """Assert what holds of every repaired trace and its tree."""
+    start, dur = (trace.events[name].to_numpy() for name in ("start_ns", "dur_ns"))
+    assert (dur >= 0).all()
+    assert (start + dur >= start).all(), "an end beyond 64 bits"
+    n = len(trace)
+    assert sorted(tree.order.tolist()) == list(range(n))
+    roots = np.flatnonzero(tree.parent < 0)
+    assert int(tree.size[roots].sum()) == n
+    assert (tree.size >= 1).all()
+    assert (tree.gpu_ns >= 0).all()
+    for name in ("correlation", "external_id"):
+        assert (trace.events[name] != -1).all()
+
+
+def check_info(info: dict[str, Any]) -> None:
+    """Assert what holds of the numbers of every trace."""
+    for split in (info["time_us"], info.get("time_us_raw", {"window": 0}), *info["devices"].values()):
+        assert all(value >= 0 for value in split.values()), split
+    for split in info["devices"].values():
+        ns = {name: round(value * 1000) for name, value in split.items()}
+        assert ns["busy"] + ns["idle"] == ns["window"]
+        assert ns["compute"] + ns["exposed_comm"] + ns["exposed_memcpy"] == ns["busy"]
+        assert ns["exposed_comm"] <= ns["comm"] <= ns["busy"]
+        assert ns["exposed_memcpy"] <= ns["memcpy"] <= ns["busy"]
+    for name in ("linked_percent", "modelled_percent", "utilisation_percent"):
+        assert 0 <= info[name] <= 100
+    assert info["linked_count"] <= info["gpu_events"]
+    assert info["events_lost"] >= 0
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Raise Hang after a while, and AssertionError where the process has grown too much."""
+    before = _peak()
+    handler = signal.signal(signal.SIGALRM, _alarm)
+    signal.alarm(PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, handler)
+    assert _peak() - before < ALLOWANCE
+
+
+def _alarm(_number: int, _frame: FrameType | None) -> None:
+    raise Hang
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_OF_MAXRSS
