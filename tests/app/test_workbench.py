@@ -59,7 +59,7 @@ async def test_a_system_finding_leads_to_the_time_split_and_a_bar_to_its_kernels
 
 async def test_a_gap_leads_to_the_event_after_it(running: Running):
     async with running(FakeServices([data.DONE])) as (bench, pilot):
-        await pilot.press("4", *"jjjjjjjjjjj")
+        await pilot.press("4", *"jjjjjjjjjjjjj")
         assert "host work" in line_with(pilot, "▸host work")
         await pilot.press("enter")
         assert (bench.active, bench.selection.event) == ("tree", 10)

@@ -74,6 +74,7 @@ def test_what_was_marked_around_an_event():
     assert around("unlinked") == []  # the row of a GPU lies in no process
     assert around("main.py(1): main") == ["ProfilerStep#7"]
     assert around("ProfilerStep#7") == []  # itself is not around it
+    assert annotations_around(trace, tree, table, only(trace, "ProfilerStep#8")) == []  # where the one before ends
     forward = int(table["event"][table["name"].to_list().index("forward")])
     assert annotations_around(trace, tree, table, forward) == ["ProfilerStep#7"]
 

@@ -202,11 +202,11 @@ def test_numbers_that_are_the_same_by_chance_link_nothing():
     assert links_of(*events) == {}
 
 
-def replicas(*, flows: bool) -> list[Event]:
+def replicas(*, flows: bool, count: int = 3) -> list[Event]:
     """Two threads that run the same model with the same numbers, as DataParallel does."""
     events: list[Event] = []
     for replica, tid in enumerate((11, 12)):
-        for i in range(3):
+        for i in range(count):
             events += [forward(f"aten::op{i}", i, 10 * i + replica, tid=tid)]
             events += node(f"Op{i}Backward0", i, 100 + 10 * i, maker=replica + 1, tid=tid + 10)
             if flows:
@@ -226,10 +226,24 @@ def test_threads_that_fit_equally_well_are_left_to_the_arrows():
     assert links.pairs == 6
 
 
+def test_a_lost_op_does_not_tell_replicas_apart():
+    events = [e for e in replicas(flows=False, count=12) if (e["tid"], e["name"]) != (12, "aten::op5")]
+    assert links_of(*events) == {}
+    assert links_of(*(e for e in events if e["tid"] != 21)) == {}  # the nodes of the second one alone
+
+
 def test_two_ordinals_do_not_share_a_thread():
-    """Of two replicas one was recorded: it fits both, and nothing tells whose it is."""
+    """Of two replicas one was recorded: it fits both, whatever nodes one has lost, and nothing tells whose it is."""
     events = [e for e in replicas(flows=False) if e["tid"] != 12]
     assert links_of(*events) == {}
+    assert links_of(*(e for e in events if (e["tid"], e["ts"] >= 120) != (22, True))) == {}
+
+
+def test_a_few_names_that_agree_by_chance_do_not_take_a_thread_away():
+    events = [e for i in range(6) for e in (forward("aten::mm", i, 10 * i), *node("MmBackward0", i, 100 + 10 * i))]
+    stray = node("MmBackward0", 2, 300, maker=9)  # made by a thread that the window does not show
+    trace, tree = opened(*events, *stray)
+    assert autograd_links(trace, tree).forward[ids(trace, "MmBackward0")].tolist() == [*ids(trace, "aten::mm"), -1]
 
 
 def test_merged_ranks_link_within_their_process():
@@ -272,7 +286,8 @@ def test_arrows_that_tell_nothing():
     assert links_of(*ops, *arrow(1, 10, 70)) == {}  # none at the head
     assert links_of(*ops, *arrow(1, 10, 51), *arrow(1, 10, 51)) == {}  # a number used twice
     assert links_of(*ops, arrow(1, 10, 51)[0], arrow(2, 10, 51)[1]) == {}
-    assert links_of(*ops, arrow(1, 10, 51)[0], arrow(1, 10, 51, pid=2)[1], op("x", 51, 1, pid=2, tid=2)) == {}
+    elsewhere = node("MmBackward0", None, 50, maker=None, pid=2)
+    assert links_of(ops[0], *elsewhere, arrow(1, 10, 51)[0], arrow(1, 10, 51, pid=2)[1]) == {}
     late = [*node("MmBackward0", None, 50, maker=None), forward("aten::mm", None, 70)]
     assert links_of(*late, *arrow(1, 70, 51)) == {}
     other = [forward("aten::to", None, 10), *node("MmBackward0", None, 50, maker=None)]

@@ -43,6 +43,18 @@ def test_the_partner_is_the_events_own_or_that_of_the_op_around_it_or_the_costli
     assert {name: names(trace, [e])[0] if e >= 0 else None for name, e in found.items()} == expected
 
 
+def test_the_costliest_partner_need_not_be_the_first():
+    trace, tree = opened(*MODEL, frame("nn.Module: Net_0", 70, 20), forward("aten::exp", 2, 71),
+        forward("aten::mul", 3, 75), forward("aten::sin", 4, 80),
+        *(e for i, name in enumerate(("Exp", "Mul", "Sin"), 2) for e in (
+            *node(f"{name}Backward0", i, 200 + 10 * i), call(10 + i, 202 + 10 * i, tid=ENGINE_THREAD),
+            kernel(10 + i, 400 + 10 * i, 5 - abs(i - 3)),
+        )))  # fmt: skip
+    links = autograd_links(trace, tree)
+    partner = partner_of(links, np.zeros(len(trace), bool), tree, only(trace, "nn.Module: Net_0"))
+    assert names(trace, [partner]) == [ENGINE + "MulBackward0"]
+
+
 def test_what_a_node_recomputes_is_no_part_of_its_gradient():
     trace, tree = opened(*MODEL)
     links = autograd_links(trace, tree)

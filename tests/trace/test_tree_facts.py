@@ -86,6 +86,14 @@ def test_correlations_and_arrows_link_alike():
     assert bare.launch.tolist() == [-1, 0, -1, 2, -1, 4, -1, 6, -1, 8]
 
 
+def test_arrows_between_ops_have_numbers_of_their_own():
+    """An arrow from a forward op has the number of one from a launch, in a file that needs the latter."""
+    between = [one | {"cat": "fwdbwd"} for one in (*arrows(5, 3, 3), arrow(5, 3, finish=True, pid=1, tid=1))]
+    for extra in ([], between):
+        trace, tree = opened(op("aten::mm", 0, 9), call(None, 3), kernel(None, 30, 4), *arrows(5, 3, 30), *extra)
+        assert names(trace, tree.ancestors(only(trace, "some_kernel"))) == ["cudaLaunchKernel", "aten::mm"]
+
+
 @pytest.mark.parametrize("shift", [0, 1], ids=["equal", "one off"])
 def test_external_ids_that_look_like_correlations(shift: int):
     """Both numberings run over the same numbers; each kernel has the External id of another one's launch."""

@@ -124,6 +124,7 @@ def tar_member(path: Path, blocks: Iterator[bytes], on_member: Callable[[str, in
     except _Cut as error:
         if traces:
             raise EOFError from error
+    _exhaust(blocks)  # whether what it is packed in is whole shows at its end
     if len(traces) != 1:
         raise UserError(f"{path} is a tar archive {_which(traces)}.")
     on_member(traces[0], files)

@@ -17,6 +17,8 @@ from tracelens_tui.ingest.archive import tar_member, zip_member
 from tracelens_tui.ingest.sniff import encoding_of, packing_of
 
 _TELLING = 1 << 10
+_STEP = 1 << 14  # bytes unpacked at once: what an engine has unpacked before damage is lost
+_FIRST_STEP = 1 << 8
 _LONGEST_HEADER = 1 << 10  # bytes of a gzip header with its file name and comment
 _DEEPEST = 3  # packings around each other; more is a bomb, not a trace
 _ISAL_ERROR = cast("type[Exception]", igzip_lib.IsalError)  # its stub says that it is an instance
@@ -81,7 +83,7 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size
         elif kind == "tar":
             blocks = _archived(tar_member(path, blocks, packing.found), packing)
         else:
-            blocks = _unpacked(path, blocks, kind, packing, size)
+            blocks = _gathered(_unpacked(path, blocks, kind, packing, size), size)
     head, blocks = peek(blocks)
     encoding = encoding_of(head)
     yield from blocks if encoding is None else _recoded(blocks, encoding)
@@ -130,7 +132,7 @@ def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, 
     """The streams that lie one after another in ``blocks``; what follows the last one is counted."""
     engine = _engine(kind, path)
     stream: _Decompressor | None = None
-    members, given = 0, False
+    members, given = 0, 0
     waiting = b""
     for block in chain(blocks, (b"",)):
         data = waiting + block
@@ -146,17 +148,31 @@ def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, 
                 stream, members = engine(), members + 1
                 packing.members = members
             try:
-                out = stream.decompress(data, size)
+                out = stream.decompress(data, min(size, _STEP if given > _STEP else _FIRST_STEP))
             except _DAMAGED:
                 if not given:
                     raise UserError(f"{path} is damaged: its compressed data cannot be read.") from None
                 packing.cut = True
                 return
-            given = given or bool(out)
+            given += len(out)
             data = stream.unused_data if stream.eof else b""
             if out:
                 yield out
     packing.cut = packing.cut or stream is None or not stream.eof
+
+
+def _gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes in fewer pieces."""
+    waiting: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        if length >= size:
+            yield b"".join(waiting)
+            waiting, length = [], 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 def _archived(blocks: Iterator[bytes], packing: Packing) -> Iterator[bytes]:

@@ -26,7 +26,8 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE = re.compile(r"[\ud800-\udfff]")
 _TRIES = 4  # ends of the broken event that are tried: a bare quote may make text within it look like one
 _ENOUGH = 8 << 20  # characters that tell what comes before them, wherever the text was cut
-_MOST_PLACES = 1000  # where an event may begin that are looked at after one that does not end
+_MOST_PLACES = 64  # where an event may begin that are tried in search of a sound one
+_WINDOWS = (1 << 12, 1 << 16, 1 << 62)  # characters that an event is looked for in
 
 
 def _not_a_number(word: str) -> Any:  # noqa: ANN401 - what json wants
@@ -37,11 +38,27 @@ _strict = json.JSONDecoder(parse_float=Decimal, parse_constant=_not_a_number)
 _lax = json.JSONDecoder(parse_float=Decimal, parse_constant=lambda _: None, strict=False)
 
 
-def _ran_out(error: Exception, text: str) -> bool:
-    """Whether a reader failed because the text ended."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    return error.msg.startswith("Unterminated string") or not text[error.pos :].strip()
+class _RanOut(ValueError):
+    """A reader failed because the text ended."""
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, at: int) -> tuple[dict[str, Any], int]:
+    """The object that begins there, and where it ends; raises ValueError or RecursionError.
+
+    Looks no further than it must: an object that lacks a bracket seems to hold all that follows.
+    """
+    for window in _WINDOWS:
+        part = text[at : at + window]
+        try:
+            value, end = decoder.raw_decode(part)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Unterminated string") and part[error.pos :].strip():
+                raise
+            if at + window >= len(text) or next(_starts(part, 1), None) is not None:
+                break
+        else:
+            return value, at + end
+    raise _RanOut
 
 
 @dataclass(slots=True)
@@ -85,7 +102,7 @@ def _whole_event(text: str, at: int) -> tuple[int, int] | None:
 def _event_at(text: str, start: int) -> int | None:
     """Where the event that begins there ends; None where no JSON reader accepts it."""
     try:
-        value, end = _lax.raw_decode(text, start)
+        value, end = _decoded(_lax, text, start)
     except (ValueError, RecursionError):
         return None
     return end if "ph" in value and ("ts" in value or value["ph"] == "M") else None
@@ -147,9 +164,9 @@ class _Reader:
         """Read an event that a JSON reader accepts."""
         for decoder in (_strict, _lax):
             try:
-                value, end = decoder.raw_decode(self._text, self._at)
+                value, end = _decoded(decoder, self._text, self._at)
             except (ValueError, RecursionError) as error:
-                self._unfinished = _ran_out(error, self._text)
+                self._unfinished = isinstance(error, _RanOut)
                 continue
             mended = decoder is _lax
             if not self._clean and _NOT_UTF8.search(self._text, self._at, end):
@@ -191,12 +208,12 @@ class _Reader:
 
         It is no half event if others follow: it lacks a bracket.
         """
-        following = _whole_event(self._text, self._at + 1)
+        following = next(_starts(self._text, self._at + 1), None)
         if following is None and not self._last:
             self._leave(self._at)
             return False
         self.found.lost += 1
-        self._at = len(self._text) if following is None else following[0]
+        self._at = len(self._text) if following is None else following
         self.found.cut = following is None
         return following is not None
 

@@ -172,8 +172,8 @@ def _thread_of_maker(forth: _Ops, back: _Ops, numbers: _Numbers, made_by: MadeBy
     tally = tally.with_columns(rivals=(pl.col("made") >= _AS_WELL * pl.col("best")).sum().over(of_ordinal))
     by_chance = 2 * pl.col("made") < pl.col("found")  # numbers that are the same on threads that count for themselves
     clear = tally.filter(pl.col("made") > 0, pl.col("made") == pl.col("best"), pl.col("rivals") == 1, ~by_chance)
-    clear = clear.filter(pl.col("made") == pl.col("made").max().over("thread"))
-    clear = clear.filter(pl.len().over("thread") == 1)  # a thread has one ordinal
+    best = pl.col("made").max().over("thread")  # a thread has one ordinal, and a few names agree by chance
+    clear = clear.filter(pl.col("made") == best, (2 * pl.col("made") >= best).sum().over("thread") == 1)
     asked = pl.DataFrame({"process": back.process, "maker": back.maker})
     named = asked.join(clear, on=of_ordinal, how="left", maintain_order="left")
     return named["thread"].fill_null(-1).to_numpy()
