@@ -74,12 +74,21 @@ def test_times_that_floats_cannot_tell(tmp_path):
     assert trace.events["start_ns"][1500] == 1_000_000_000_001_123
 
 
+def test_times_since_1970_are_read_by_their_digits_by_all(tmp_path):
+    events = [
+        event("cpu_op", f"op{at % 7}", f"{1_712_345_678_000_000 + at}.{at % 1000:03}", "0.5", 1, 1)
+        for at in range(2000)
+    ]
+    trace = load(tmp_path, text({**head(), "traceEvents": events}), helpers=1, **SIZES)
+    same(trace, trace_from_objects(events, metadata=head()))
+
+
 def test_a_process_that_dies_is_done_without(tmp_path, events, data, monkeypatch):
     real = crew_module._Worker.give
     killed = []
 
-    def give(self, ticket, texts):
-        real(self, ticket, texts)
+    def give(self, ticket, texts, **more):
+        real(self, ticket, texts, **more)
         if not killed:
             killed.append(_child())
             os.kill(killed[0], signal.SIGKILL)

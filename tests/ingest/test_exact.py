@@ -23,7 +23,7 @@ def half_even(number: Fraction) -> int:
 def number_texts(draw: st.DrawFn) -> str:
     """JSON numbers of up to 16 digits before and 12 after the point, some with an exponent."""
     sign = draw(st.sampled_from(["", "-"]))
-    whole = str(draw(st.integers(0, 3 * 10**15)))
+    whole = str(draw(st.integers(0, NS_MAX // 1000 - 1)))
     decimals = draw(st.text("0123456789", max_size=12))
     exponent = draw(st.sampled_from(["", "", "", "e0", "E-3", "e+2"])) if len(whole) < 13 else ""
     return f"{sign}{whole}{'.' + decimals if decimals else ''}{exponent}"
@@ -102,6 +102,19 @@ def test_spellings_of_a_time(value, expected):
 )  # fmt: skip
 def test_what_is_no_time(value):
     assert nanoseconds(value) == (None, False)
+
+
+def test_columns_of_texts_know_where_64_bits_end():
+    """Sixteen digits of µs: with a first digit up to 3 they are read together, beyond one by one, or not at all."""
+    texts = [
+        b"3999999999999999.999",
+        b"4000000000000000.001",
+        b"4611686018427388",
+        b"9999999999999999.999",
+        b"12345678901234567",
+    ]
+    expected = [3999999999999999999, 4000000000000000001, ABSENT, ABSENT, ABSENT]
+    assert ns_of_texts(texts)[0].tolist() == expected
 
 
 def test_the_largest_time_leaves_room_for_a_sum():

@@ -47,15 +47,16 @@ class _Worker(Generic[T]):
         """Whether answers are due."""
         return bool(self._busy)
 
-    def give(self, ticket: T, texts: Sequence[bytes]) -> None:
-        """Have the texts decoded."""
+    def give(self, ticket: T, texts: Sequence[bytes], *, floats: bool) -> None:
+        """Have the texts decoded, their times as floats or by their digits."""
         slot = self._free.popleft()
-        task: Task = []
+        places: list[tuple[int, int]] = []
         start = slot
         for text in texts:
             self._memory[start : start + len(text)] = text
-            task.append((start, start + len(text)))
+            places.append((start, start + len(text)))
             start += len(text)
+        task: Task = (floats, places)
         with _death_noticed():
             self.connection.send(task)
         self._busy.append((slot, ticket))
@@ -83,12 +84,12 @@ class Crew(Generic[T]):
         """Whether answers are due."""
         return any(worker.busy for worker in self._workers)
 
-    def give(self, ticket: T, texts: Sequence[bytes]) -> bool:
+    def give(self, ticket: T, texts: Sequence[bytes], *, floats: bool = True) -> bool:
         """Have a process decode the texts; False if all have enough to do or the texts are too large."""
         worker = next((worker for worker in self._workers if worker.ready), None)
         if worker is None or sum(map(len, texts)) > self.slot:
             return False
-        worker.give(ticket, texts)
+        worker.give(ticket, texts, floats=floats)
         return True
 
     def answers(self, *, patiently: bool) -> Iterator[tuple[T, Answer]]:

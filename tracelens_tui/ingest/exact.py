@@ -14,10 +14,10 @@ _EXACT_BELOW = 2.0**43
 The base time of Kineto files keeps theirs below 7.9e12 µs; times since 1970 are beyond.
 """
 
-_MOST_DIGITS = 18  # of a plain number with its point left out: fits 64 bits
+_MOST_DIGITS = 16  # of whole µs that are read together, if the first of so many is at most a 3: their ns fit 64 bits
 _NS_DECIMALS = 3
 _PLAIN = np.isin(np.arange(256), np.frombuffer(b"0123456789.\n", np.uint8))
-_NEWLINE, _POINT = b"\n."
+_NEWLINE, _POINT, _THREE = b"\n.3"
 
 
 def floats_do(ns: Int64) -> bool:
@@ -73,7 +73,8 @@ def _plain_ns(lines: bytes, count: int) -> tuple[Int64, NDArray[np.bool_]]:
     decimals[line_of_point] = ends[line_of_point] - points - 1
     odd = np.bincount(np.searchsorted(ends, np.flatnonzero(~_PLAIN[chars])), minlength=count) > 0
     plain = ~odd & (point_count <= 1) & (decimals <= _NS_DECIMALS)
-    plain &= (length > point_count) & (length - point_count + _NS_DECIMALS - decimals <= _MOST_DIGITS)
+    whole = length - point_count - decimals
+    plain &= (length > point_count) & (whole <= _MOST_DIGITS) & ((whole < _MOST_DIGITS) | (chars[starts] <= _THREE))
     digits = np.zeros(count, np.int64)
     if plain.any():
         kept = lines if plain.all() else b"".join(_chosen(lines, starts, ends, plain))

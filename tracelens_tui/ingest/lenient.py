@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 _LONGEST = 4 << 20
+_decoder = json.JSONDecoder(parse_float=Decimal, strict=False)
 _EVENT_KEYS = r"ph|cat|name|pid|tid|ts|dur|tts|tdur|id|args|bp|s|cname|sf|stack"
 _AFTER_EVENT_VALUE = re.compile(rf'(?:(?=\s*,)[\s,]*"(?:{_EVENT_KEYS})"\s*:|[\s,]*(?:\}}\s*)?$)')
 _AFTER_OTHER_VALUE = re.compile(r'(?:(?=\s*,)[\s,]*"[^"\\]{1,80}"\s*:|[\s,]*(?:\}\s*(?:[,\]}]|$)|$))')
@@ -32,7 +33,7 @@ def lenient_object(text: str, *, event: bool = True) -> dict[str, Any] | None:
     if len(text) > _LONGEST:
         return None
     try:
-        value = json.loads(_Rewriter(text, event=event).rewritten(), parse_float=Decimal, strict=False)
+        value = _decoder.decode(_Rewriter(text, event=event).rewritten())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -146,7 +147,9 @@ def _number(word: str) -> str:
 
 def _content(raw: str) -> str:
     """What the text between the quotes means.  Where one escape is illegal, no backslash is one: it is a path."""
+    if "\\" not in raw:
+        return raw
     if any(match[0] != "\\\\" for match in _ILLEGAL.finditer(raw)):
         return raw.replace('\\"', '"')
     quoted = _ESCAPE_OR_QUOTE.sub(lambda match: '\\"' if match[0] == '"' else match[0], raw)
-    return json.loads(f'"{quoted}"', strict=False)
+    return _decoder.decode(f'"{quoted}"')

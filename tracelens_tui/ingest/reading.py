@@ -40,7 +40,7 @@ class Reading:
         """Take all events, in order."""
         going = self._take_one()
         shares = 0
-        while going and crew is not None and self._decoder.floats and shares < _MOST_REFUSALS:
+        while going and crew is not None and shares < _MOST_REFUSALS:
             shares += 1
             crew = crew if self._share(crew) else None
             going = self._take_one()
@@ -79,7 +79,7 @@ class Reading:
             group = _Group(stretches)
             groups.append(group)
             texts = [stretch.text for stretch in stretches]
-            if not crew.give(group, texts):
+            if not crew.give(group, texts, floats=self._decoder.floats):
                 group.answer = answer_to(texts, self._decoder)
             _collect(crew, patiently=len(groups) > _MOST_GROUPS and not groups[0].answer)
             if not self._add_finished(groups):

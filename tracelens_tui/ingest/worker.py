@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from tracelens_tui.ingest.batch import Batch
 from tracelens_tui.ingest.decode import FastDecoder, Refused
 
-Task = list[tuple[int, int]]
-"""Where in the shared memory each text begins and ends."""
+Task = tuple[bool, list[tuple[int, int]]]
+"""Whether floats do for the times, and where in the shared memory each text begins and ends."""
 
 Answer = list[Batch | None]
 """The batch of each text up to the first refused one, for which None stands."""
@@ -39,10 +39,10 @@ def main(socket: int, shared: int, size: int) -> None:
     with Connection(socket) as connection, mmap.mmap(shared, size) as memory, contextlib.suppress(EOFError, OSError):
         while True:
             task: Task = connection.recv()
-            answer = pickle.dumps(
-                answer_to((memory[start:end] for start, end in task), decoder), pickle.HIGHEST_PROTOCOL
-            )
-            start, end = task[0][0], task[-1][1]
+            decoder.floats, places = task
+            texts = (memory[start:end] for start, end in places)
+            answer = pickle.dumps(answer_to(texts, decoder), pickle.HIGHEST_PROTOCOL)
+            start, end = places[0][0], places[-1][1]
             if len(answer) <= end - start:  # it takes the place of the texts: the other side need not read it at once
                 memory[start : start + len(answer)] = answer
                 connection.send(len(answer))
