@@ -85,6 +85,12 @@ def test_each_stream_has_a_row():
     assert found[0, 7]["depth_mean"] == pytest.approx((10 + 20 + 24 + 6 + 8) / 66)
 
 
+def test_the_median_depth_is_not_exceeded_for_half_of_the_window():
+    """The queue is empty for 10 of 20 µs."""
+    row = stats(call(1, 0, 0), kernel(1, 0, 5), call(2, 15, 0), kernel(2, 15, 5))[0, None]
+    assert picked(row, "depth_mean", "depth_median", "depth_max") == (0.5, 0, 1)
+
+
 def test_the_end_of_a_launch_stands_before_the_call_at_the_same_time():
     row = stats(call(1, 0), kernel(1, 1, 9), call(2, 10), kernel(2, 11, 9))[0, None]
     assert picked(row, "depth_median", "depth_max") == (1, 1)
@@ -166,8 +172,8 @@ def test_the_sentence_of_info():
     found = launch_info(analysed(EVENTS))
     assert found is not None
     assert found["sentence"] == (
-        "Of 5 kernels of GPU 0 with a launch of their own half start within 11.0 µs of the call, "
-        "60.0 % at most 10.0 µs after it has returned (the GPU was waiting for them); "
+        "From launch call to start on GPU 0 11.0 µs in the median of 5 kernels; "
+        "60.0 % start at most 10.0 µs after the call has returned, so that the GPU was waiting for them; "
         "in graphs 2 kernels of GPU 0 from 1 launch; 1 kernel with impossible times left out; "
         "the queue holds 1.5 launches on average."
     )

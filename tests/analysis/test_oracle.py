@@ -1,14 +1,20 @@
 """Our tables of real traces against the reference tables; the comparator is independent of this package."""
 
+import ast
+import csv
+import gzip
+import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
 from tracelens_tui.analysis.source import open_analysis_of
-from tracelens_tui.analysis.tables import write_tables
+from tracelens_tui.analysis.tables import all_tables, write_tables
 
 DEVIATIONS = ROOT / "docs" / "deviations.md"
 """Its tab-separated lines are the comparator's list of deliberate deviations."""
@@ -53,3 +59,44 @@ def test_tables_agree_with_the_reference(shared: Path, name: str, tmp_path: Path
     found = scores(shared, name, tmp_path)
     short = {measure: found[measure] for measure, least in LEAST[name].items() if found[measure] < least}
     assert not short
+
+
+SHORT = {
+    "h100_bert": 0,
+    "h100_vit_nsfw": 0,
+    "hta_mi250_toy": 0,
+    "mi210_gpu_only": 0,
+    "mi300_qwen": 3,
+    "mi300_sd35": 0,
+    "mi300_resnet_ckpt": 37,
+}
+"""How many rows of ``short_kernels_summary`` the reference has not: kernels without an op, which it drops."""
+
+
+def plainly(cell: Any) -> str:
+    """A list as text, whether it is written as JSON or as Python's repr."""
+    is_list = (cell or "").startswith(("(", "["))
+    return json.dumps(ast.literal_eval(cell.replace("null", "None"))) if is_list else cell or ""
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_kernels_agree_with_the_reference(shared: Path, name: str) -> None:
+    tables = all_tables(open_analysis_of(shared / f"traces/{name}.json.gz", use_cache=False))
+    ours = tables["short_kernels_summary"]
+    folder = shared / "oracle" / name / "csvs"
+    with gzip.open(folder / "short_kernels_summary.csv.gz", "rt", newline="") as file:
+        reference = list(csv.DictReader(file))
+    numbers = [column for column in reference[0] if column.startswith("Short Kernel")]
+    keys = [column for column in reference[0] if column not in numbers]
+
+    def rows(table: Iterable[dict[str, Any]]) -> dict[tuple[str, ...], list[float]]:
+        return {tuple(plainly(row[key]) for key in keys): [float(row[column]) for column in numbers] for row in table}
+
+    found = rows(ours.iter_rows(named=True))
+    assert len(found) == ours.height == len(reference) + SHORT[name]
+    assert {key: found[key] for key in rows(reference)} == {
+        key: pytest.approx(values) for key, values in rows(reference).items()
+    }
+    with gzip.open(folder / "short_kernel_histogram.csv.gz", "rt", newline="") as file:
+        bins = [tuple(map(float, row.values())) for row in csv.DictReader(file)]
+    assert [list(row) for row in tables["short_kernel_histogram"].rows()] == [pytest.approx(row) for row in bins]

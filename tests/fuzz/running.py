@@ -1,5 +1,6 @@
 """One input through the whole pipeline, watched for hangs and for memory that it cannot have a use for."""
 
+import faulthandler
 import resource
 import signal
 import sys
@@ -30,6 +31,9 @@ PATIENCE_S = 60
 
 ALLOWANCE = 1 << 30
 """Bytes by which the process may grow over one input of some kilobytes."""
+
+_ADDRESSES = 8 << 30
+"""Bytes of address space that one input may ask for."""
 
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
 
@@ -98,16 +102,38 @@ def check_info(info: dict[str, Any]) -> None:
 
 @contextmanager
 def _watched() -> Iterator[None]:
-    """Raise Hang after a while, and AssertionError where the process has grown too much."""
+    """Raise Hang after a while, and AssertionError where the process has grown too much.
+
+    Where no Python code runs any more, the process ends and shows where it was.
+    """
     before = _peak()
     handler = signal.signal(signal.SIGALRM, _alarm)
     signal.alarm(PATIENCE_S)
+    faulthandler.dump_traceback_later(2 * PATIENCE_S, exit=True)
     try:
-        yield
+        with _bounded():
+            yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, handler)
     assert _peak() - before < ALLOWANCE
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Let an absurd allocation fail instead of filling the machine; the limit is that of Linux alone."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(statm.read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + _ADDRESSES, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _alarm(_number: int, _frame: FrameType | None) -> None:

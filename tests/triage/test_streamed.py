@@ -62,7 +62,7 @@ def test_bad_input_leaves_nothing_and_names_the_stream(pipe_of, tmp_path):
 
 
 def test_what_is_gone_cannot_be_resumed(tmp_path):
-    with pytest.raises(UserError, match="standard input cannot be read a second time: .* the copy"):
+    with pytest.raises(UserError, match=r"standard input cannot be read a second time: .* the copy"):
         run_triage(TriageRequest(Path("-"), run_dir=tmp_path / "run", resume=True))
 
 

@@ -79,3 +79,17 @@ def codes(info: dict[str, Any]) -> dict[str, int]:
 def names_of(opened: Analysis) -> list[str]:
     trace = opened.trace
     return trace.names.gather(trace.events["name"]).to_list()
+
+
+PYTHON = (
+    b'{"ph": "X", "cat": "python_function", "name": "%s", "pid": 7, "tid": 7, "ts": 5, "dur": 90, '
+    b'"args": {"Python id": 1}}'
+)
+"""A frame around all six events, whose name is to be filled in."""
+
+
+def whole(told: dict[str, Any], events: int = 6) -> None:
+    """Assert that nothing of the six events, and of others beside them, is missing."""
+    assert (told["events"], told["events_lost"], told["partial"]) == (events, 0, False)
+    assert split(told) == TWO_OPS
+    assert (told["linked_count"], told["linked_percent"]) == (2, 100.0)

@@ -22,7 +22,14 @@ def with_length(place: int, length: bytes | None) -> bytes:
 
 @pytest.mark.parametrize(
     ("length", "code"),
-    [(b"-3", NEGATIVE), (b'"-0.5"', NEGATIVE), (b"-1e-3", NEGATIVE), (b"-9e14", NEGATIVE), (None, MISSING), (b"null", MISSING)],
+    [
+        (b"-3", NEGATIVE),
+        (b'"-0.5"', NEGATIVE),
+        (b"-1e-3", NEGATIVE),
+        (b"-9e14", NEGATIVE),
+        (None, MISSING),
+        (b"null", MISSING),
+    ],
 )
 def test_gpu_work_without_a_length_takes_no_part_in_the_split(tmp_path, length, code):
     """The second kernel: what is left is the first, 10 µs long."""
@@ -75,7 +82,9 @@ def test_kernels_shorter_than_a_microsecond(tmp_path):
 EPOCH = 1_726_134_043_823_422
 
 
-@pytest.mark.parametrize("spelling", ["{whole}.{part:03d}", '"{whole}.{part:03d}"', "{whole}{part:03d}e-3", "{whole}.{part:03d}000"])
+@pytest.mark.parametrize(
+    "spelling", ["{whole}.{part:03d}", '"{whole}.{part:03d}"', "{whole}{part:03d}e-3", "{whole}.{part:03d}000"]
+)
 @pytest.mark.parametrize("base", [0, EPOCH, 8_796_093_022_205, 4_503_599_627_370_490])
 def test_back_to_back_kernels_at_any_distance_from_zero(tmp_path, base, spelling):
     """A thousand kernels of 0.001 to 1 µs, each at the end of the one before: busy is the window, 500.5 µs."""
@@ -97,7 +106,12 @@ def test_back_to_back_kernels_at_any_distance_from_zero(tmp_path, base, spelling
 
 def test_digits_below_the_nanosecond_round_half_to_even(tmp_path):
     """0.0005 → 0, 0.0015 → 2, 2.0025 → 2.002 and 1.00049 → 1 ns parts: busy 0.002 + 2.002 + 1.000."""
-    events = [kernel("a", "10", "0.0005"), kernel("b", "20", "0.0015"), kernel("c", "30", "2.0025"), kernel("d", "40", "1.00049")]
+    events = [
+        kernel("a", "10", "0.0005"),
+        kernel("b", "20", "0.0015"),
+        kernel("c", "30", "2.0025"),
+        kernel("d", "40", "1.00049"),
+    ]
     told = info(tmp_path, events)
     assert told["sum_dur_us"] == 3.004
     assert codes(told)["rounded_time"] == 4

@@ -27,7 +27,9 @@ def test_a_kernel_that_seems_to_run_over_all_that_follow(tmp_path, length, first
 
 def test_work_on_another_stream_does_not_end_a_long_kernel(tmp_path):
     """Streams run side by side: 100 µs on stream 7 over two of 10 µs on stream 8 are no fault."""
-    told = info(tmp_path, [kernel("long", "0", "100"), kernel("a", "20", "10", stream=8), kernel("b", "50", "10", stream=8)])
+    told = info(
+        tmp_path, [kernel("long", "0", "100"), kernel("a", "20", "10", stream=8), kernel("b", "50", "10", stream=8)]
+    )
     assert numbers(told) == (100, 100, 0, 100, 0, 0, 0, 0)
     assert codes(told) == {"no_host": 1}
     assert told["sum_dur_us"] == 120

@@ -104,7 +104,12 @@ def test_equal_bounds_nest_by_kind_whatever_the_order(tmp_path):
 @pytest.mark.parametrize("depth", [1, 1_200, 20_000])
 def test_stacks_of_any_depth(tmp_path, depth):
     frames = [frame(f"f{level}", f"{level}", f"{3 * depth - 2 * level}") for level in range(depth)]
-    events = [*frames, op("aten::relu", depth, depth / 2, 1), launch(depth + 0.1, 1, "0.1"), kernel("k", "99999", "7", 1)]
+    events = [
+        *frames,
+        op("aten::relu", depth, depth / 2, 1),
+        launch(depth + 0.1, 1, "0.1"),
+        kernel("k", "99999", "7", 1),
+    ]
     data = gzip.compress(document([text(item) for item in events]))
     tree = Tree(analysis(tmp_path, data))
     assert tree.depth("aten::relu") == depth
@@ -118,8 +123,8 @@ def linked(tmp_path, *events: Event) -> tuple[int, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["hipExtModuleLaunchKernel", "hipModuleLaunchKernel", "hipDrvLaunchKernelEx", "hipGraphLaunch", "cuLaunchKernelEx",
-             "cudaLaunchCooperativeKernel", "zeCommandListAppendLaunchKernel", "a name that nobody knows"],
+    "name", ["hipExtModuleLaunchKernel", "hipModuleLaunchKernel", "hipDrvLaunchKernelEx", "hipGraphLaunch",
+             "cuLaunchKernelEx", "cudaLaunchCooperativeKernel", "zeCommandListAppendLaunchKernel", "unheard of"],
 )  # fmt: skip
 def test_a_call_of_any_name_owns_the_work_of_its_correlation(tmp_path, name):
     events = [op("aten::mm", "0", "20", 1), launch("5", 11, name=name), kernel("k", "30", "20", 11, stream=0)]

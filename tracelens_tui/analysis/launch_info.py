@@ -51,9 +51,9 @@ def _sentence(row: Mapping[str, Any], starved: float | None) -> str:
     told: list[str] = []
     if starved is not None:
         told.append(
-            f"of {_count(row['kernels'], 'kernel')} of GPU {row['device']} with a launch of their own half start "
-            f"within {duration(row['latency_p50'])} of the call, {percent(starved)} at most {duration(STARVED_NS)} "
-            "after it has returned (the GPU was waiting for them)"
+            f"from launch call to start on GPU {row['device']} {duration(row['latency_p50'])} in the median of "
+            f"{_count(row['kernels'], 'kernel')}; {percent(starved)} start at most {duration(STARVED_NS)} after the "
+            "call has returned, so that the GPU was waiting for them"
         )
     if row["graph_launches"]:
         launches = _count(row["graph_launches"], "launch", "es")

@@ -108,7 +108,7 @@ def _depths(kernels: pl.DataFrame, key: tuple[str, ...], splits: dict[int, TimeS
     """Mean, median and maximum of the depth of each group over its device's window."""
     pieces = _pieces(_entries(kernels, key, splits), key)
     length, depth = pl.col("length"), pl.col("depth")
-    mean = (length * depth).sum() / pl.col("window").first()
+    mean = (length.cast(pl.Float64) * depth).sum() / pl.col("window").first()
     levels = pieces.group_by(*key, "depth").agg(length.sum(), pl.col("window").first()).sort(*key, "depth")
     empty = pl.col("window") - length.sum().over(key)
     within = levels.with_columns(reached=2 * (length.cum_sum().over(key) + empty) >= pl.col("window"), empty=empty)
@@ -136,6 +136,6 @@ def _pieces(entries: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
             entries.select(*key, "window", time=pl.col(column), change=pl.lit(change, pl.Int64))
             for column, change in (("called", 1), ("end", -1))
         ]
-    ).sort(*key, "time", "change")
+    ).sort(*key, "time")
     depth, length = pl.col("change").cum_sum().over(key), pl.col("time").shift(-1).over(key) - pl.col("time")
     return edges.with_columns(depth=depth, length=length).filter((pl.col("depth") > 0) & (pl.col("length") > 0))

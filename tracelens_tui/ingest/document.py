@@ -134,6 +134,8 @@ class Document:
                 break
         if nested:  # or the text before it is broken
             self._begin(text, nested)
+        elif _is_event(text):
+            self.form, self._parts = "lines", [text]
         elif (found := first_event(text)) is not None:
             start, end = found
             self.form = "array" if text[end:].lstrip().startswith(b",") else "lines"

@@ -6,11 +6,12 @@ commas.  A guess by nature: only for text that strict readers refuse, and whoeve
 
 import json
 import re
-from decimal import Decimal
 from typing import Any
 
+from tracelens_tui.ingest.numbers import point_number, whole_number
+
 _LONGEST = 4 << 20
-_decoder = json.JSONDecoder(parse_float=Decimal, strict=False)
+_decoder = json.JSONDecoder(parse_float=point_number, parse_int=whole_number, strict=False)
 _EVENT_KEYS = r"ph|cat|name|pid|tid|ts|dur|tts|tdur|id|args|bp|s|cname|sf|stack"
 _AFTER_EVENT_VALUE = re.compile(rf'(?:(?=\s*,)[\s,]*"(?:{_EVENT_KEYS})"\s*:|[\s,]*(?:\}}\s*)?$)')
 _AFTER_OTHER_VALUE = re.compile(r'(?:(?=\s*,)[\s,]*"[^"\\]{1,80}"\s*:|[\s,]*(?:\}\s*(?:[,\]}]|$)|$))')

@@ -42,6 +42,19 @@ def _parsed(text: str) -> Decimal | None:
         return None
 
 
+def whole_number(text: str) -> int | None:
+    """Return the number of JSON text without a point, None for one of so many digits that it means nothing."""
+    return int(text) if len(text) <= _LONGEST_NUMBER else None
+
+
+def point_number(text: str) -> Decimal | None:
+    """Return the number of JSON text with a point or an exponent, None for one that is beyond Decimal."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
 def nanoseconds(value: Any) -> tuple[int | None, bool]:  # noqa: ANN401 - decoded JSON
     """Return a time of ``value`` microseconds in ns, and whether digits below the ns were rounded (half to even).
 

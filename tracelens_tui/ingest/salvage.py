@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tracelens_tui.ingest.lenient import lenient_object
+from tracelens_tui.ingest.numbers import point_number, whole_number
 
 _KEY = r'\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"\s*:'
 _GAP = re.compile(r"[\s,]*")
@@ -35,7 +36,9 @@ def _not_a_number(word: str) -> Any:  # noqa: ANN401 - what json wants
 
 
 _strict = json.JSONDecoder(parse_float=Decimal, parse_constant=_not_a_number)
-_lax = json.JSONDecoder(parse_float=Decimal, parse_constant=lambda _: None, strict=False)
+_lax = json.JSONDecoder(parse_float=point_number, parse_int=whole_number, parse_constant=lambda _: None, strict=False)
+_FAULTS = (ValueError, ArithmeticError, RecursionError)
+"""What reading JSON raises: faults of the text, numbers beyond Decimal, too many levels."""
 
 
 class _RanOut(ValueError):
@@ -43,7 +46,7 @@ class _RanOut(ValueError):
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, at: int) -> tuple[dict[str, Any], int]:
-    """The object that begins there, and where it ends; raises ValueError or RecursionError.
+    """The object that begins there, and where it ends; raises one of ``_FAULTS``.
 
     Looks no further than it must: an object that lacks a bracket seems to hold all that follows.
     """
@@ -103,7 +106,7 @@ def _event_at(text: str, start: int) -> int | None:
     """Where the event that begins there ends; None where no JSON reader accepts it."""
     try:
         value, end = _decoded(_lax, text, start)
-    except (ValueError, RecursionError):
+    except _FAULTS:
         return None
     return end if "ph" in value and ("ts" in value or value["ph"] == "M") else None
 
@@ -165,7 +168,7 @@ class _Reader:
         for decoder in (_strict, _lax):
             try:
                 value, end = _decoded(decoder, self._text, self._at)
-            except (ValueError, RecursionError) as error:
+            except _FAULTS as error:
                 self._unfinished = isinstance(error, _RanOut)
                 continue
             mended = decoder is _lax
@@ -226,7 +229,7 @@ class _Reader:
         all_there = self._last or len(rest) > _ENOUGH
         try:
             _, end = _lax.raw_decode('{"":[' + rest)
-        except (ValueError, RecursionError):
+        except _FAULTS:
             following = _whole_event(rest, 0)
             if following is not None:
                 return not _BETWEEN.search(rest, 0, following[0] + 1)

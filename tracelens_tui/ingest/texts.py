@@ -8,14 +8,14 @@ from tracelens_tui.ingest.numbers import integer
 
 
 class Unreadable(Exception):
-    """JSON that Python does not read: numbers of thousands of digits, a thousand levels."""
+    """JSON that Python does not read: numbers of thousands of digits or beyond Decimal, a thousand levels."""
 
 
 def value_of(text: bytes) -> Any:  # noqa: ANN401 - decoded JSON
     """Return the value of JSON text, numbers with a point as ``Decimal``; raises :class:`Unreadable`."""
     try:
         return json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise Unreadable from error
 
 
