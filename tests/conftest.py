@@ -4,6 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # a busy machine must not fail a test
+settings.load_profile("untimed")
 
 for _name in [name for name in os.environ if name.startswith("TEXTUAL")] + ["NO_COLOR", "COLORTERM"]:
     if _name == "TEXTUAL_SNAPSHOT_TEMPDIR":  # the snapshot plugin's own, handed to the workers of xdist
@@ -31,3 +35,8 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(variable, str(home / name))
     monkeypatch.delenv("TRACELENS_TUI_CACHE", raising=False)
     return home
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Bytes give no part of a test's name: they may hold the time of their packing, and all processes must agree."""
+    return argname if isinstance(val, bytes) else None

@@ -42,11 +42,14 @@ class Hang(BaseException):
     """The pipeline did not come to an end."""
 
 
-def outcome(path: Path, *, stretch: int, tables: bool = False) -> Analysis | str:
-    """Return the analysis of a file or the sentence of its UserError; AssertionError for a result that cannot be."""
+def outcome(path: Path, *, stretch: int, helpers: int = 0, thorough: bool = False) -> Analysis | str:
+    """Return the analysis of a file or the sentence of its UserError; AssertionError for a result that cannot be.
+
+    ``thorough``: with what is printed of it and all tables.
+    """
     with _watched():
         try:
-            return _analysed(path, stretch, tables)
+            return _analysed(load_trace(path, stretch=stretch, helpers=helpers, slot=2 * stretch), thorough)
         except UserError as error:
             sentence = str(error)
             assert "\n" not in sentence
@@ -54,17 +57,17 @@ def outcome(path: Path, *, stretch: int, tables: bool = False) -> Analysis | str
             return sentence
 
 
-def _analysed(path: Path, stretch: int, tables: bool) -> Analysis:
-    trace = repaired(load_trace(path, stretch=stretch))
+def _analysed(raw: Trace, thorough: bool) -> Analysis:
+    trace = repaired(raw)
     tree = build_tree(trace)
     trace = replace(trace, quality=finished_quality(trace, tree))
     check_trace(trace, tree)
     analysis = analyse(trace, tree, load_platform("H100-SXM"), "chosen")
     check_info(trace_info(analysis))
-    for line in info_lines(analysis):
-        assert line.isprintable()
-        line.encode("utf-8")
-    if tables:
+    if thorough:
+        for line in info_lines(analysis):
+            assert line.isprintable()
+            line.encode("utf-8")
         all_tables(analysis)
     return analysis
 

@@ -69,6 +69,12 @@ def test_floats_that_do_not_tell_the_digits_give_no_answer(value: float):
     assert ns_of_floats([1.5, value]) is None
 
 
+def test_values_on_several_lines_are_no_times():
+    times, rounded = ns_of_texts([b"1.5", b"[\n1\n]", b'{"a":\n 2}', b"7"])
+    assert times.tolist() == [1500, ABSENT, ABSENT, 7000]
+    assert rounded == 0
+
+
 def test_missing_floats_are_absent():
     times = ns_of_floats([None, 2.001, None])
     assert times is not None

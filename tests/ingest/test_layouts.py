@@ -165,6 +165,28 @@ def test_the_way_times_are_written_may_change_within_a_file(tmp_path):
     assert [(item.code, item.count) for item in trace.quality.items] == [("rounded_time", 300)]
 
 
+def test_events_that_begin_with_any_key(tmp_path, monkeypatch):
+    """Such a layout is learned late; the file need not be held as a whole."""
+    monkeypatch.setattr("tracelens_tui.ingest.document._LONG", 2000)
+    taken = []
+    real = reading.answer_to
+    monkeypatch.setattr(reading, "answer_to", lambda texts, decoder: taken.extend(texts) or real(texts, decoder))
+    events = [{"cname": "good", **item} if item else item for item in sample(40)]
+    same(load(tmp_path, document(events), stretch=1000), trace_from_objects(sample(40), metadata=head()))
+    assert max(map(len, taken)) < 8000
+
+
+@pytest.mark.parametrize("form", ["array", "object", "lines"])
+def test_what_follows_more_text_than_any_event_has_is_given_up(tmp_path, monkeypatch, form):
+    monkeypatch.setattr("tracelens_tui.ingest.document._LONGEST_EVENT", 30_000)
+    first, second = map(text, (event("kernel", "a", "1", "1", 0, 7), event("kernel", "b", "2", "1", 0, 7)))
+    before, after = {"array": (b"[", b"]"), "object": (b'{"traceEvents": [', b"]}"), "lines": (b"", b"")}[form]
+    for gap in (b" " * 60_000, b"x" * 60_000):
+        trace = load(tmp_path, before + first + b"\n" + gap + b"\n," + second + after, stretch=1000)
+        assert trace.names.to_list() == ["a"]
+        assert trace.quality.partial
+
+
 def test_json_that_never_comes_to_an_event_list_is_given_up_early(tmp_path, monkeypatch):
     monkeypatch.setattr("tracelens_tui.ingest.document._LONGEST_HEAD", 5000)
     given = text({"noise": ["x" * 50] * 1000, "traceEvents": sample()})

@@ -159,6 +159,57 @@ def test_damage_never_crashes_and_never_invents_times(tmp_path_factory, data):
         assert set(trace.events["start_ns"]) <= known | {0}
 
 
+def event(number: int, args: str = "{}", name: str = '"k"') -> str:
+    place = '"pid": 0, "tid": 7'
+    return f'{{"ph": "X", "cat": "kernel", "name": {name}, {place}, "ts": {number}, "dur": 1, "args": {args}}}'
+
+
+def starts_and_lost(tmp_path, objects: list[str], between: str = ", ", **sizes) -> tuple[list[int], int]:
+    trace = load(tmp_path, f'{{"traceEvents": [{between.join(objects)}]}}'.encode(), **sizes)
+    return [start // 1000 for start in trace.events["start_ns"].to_list()], trace.quality.events_lost
+
+
+@pytest.mark.parametrize("sizes", [{}, {"stretch": 200}], ids=["whole", "small"])
+@pytest.mark.parametrize("between", [", ", ",\n{},\n", "\n"])
+def test_a_broken_event_takes_no_sound_one_with_it(tmp_path, sizes, between):
+    """Whatever bracket, quote or word it lacks: the event after it begins where it begins."""
+    whole = event(2, '{"grid": [1, 2], "x": {"y": "z"}}')
+    for fault in ('"grid": [', '"x": {', "}}", "]", '"z', '"name": ', '"k"', "2]", ": {"):
+        broken = whole.replace(fault, fault[:-1].rstrip(' "') or "?", 1)
+        starts, lost = starts_and_lost(tmp_path, [event(1), broken, event(3), event(4), event(5)], between, **sizes)
+        assert [start for start in starts if start != 2] == [1, 3, 4, 5], broken
+        assert lost <= 1
+
+
+def test_an_event_between_empty_objects_is_mended(tmp_path):
+    for empty in ("{}", "{ }, {\n}", "{}, {}, {}"):
+        starts, lost = starts_and_lost(tmp_path, [event(1), event(2).replace("2,", "+2,"), empty, event(3)])
+        assert (starts, lost) == ([1, 2, 3], 0)
+
+
+@pytest.mark.parametrize("size", [3_000, 10_000, 100_000, 1_000_000])
+def test_long_events_among_broken_ones(tmp_path, size):
+    long = event(2, f'{{"grid": [{"1, " * (size // 3)}1]}}')
+    assert starts_and_lost(tmp_path, [event(1).replace("1,", "nan,"), long, event(3)]) == ([2, 3], 1)
+    assert starts_and_lost(tmp_path, [event(1), long.replace(" 2,", " +2,"), event(3)]) == ([1, 2, 3], 0)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"stretch": 150}, {"stretch": 400}], ids=str)
+def test_a_list_in_a_broken_event_does_not_end_the_list_of_events(tmp_path, sizes):
+    """What is left of the broken event holds objects that look like events, and brackets after them."""
+    nested = event(2, '{"n": [{"ph": "X"}, {"ph": "X", "x": [{}, {"y": {}}]}], "a" 5: ::, "b": [}')
+    starts, lost = starts_and_lost(tmp_path, [event(1), nested, *(event(at) for at in range(3, 20))], **sizes)
+    assert starts == [1, *range(3, 20)]
+    assert 1 <= lost <= 2
+
+
+def test_thousands_of_events_without_their_brackets(tmp_path):
+    """Each seems to hold all that follow; none may cost a look at all of them."""
+    broken = event(2).removesuffix("}}") + '"grid": [1'
+    starts, lost = starts_and_lost(tmp_path, [event(1), *[broken] * 5000, event(3)])
+    assert (starts, lost) == ([1, 3], 5000)
+
+
 def test_bytes_that_are_no_utf8_within_arguments_are_replaced_and_counted(tmp_path):
     kernel = GOOD[:-1].encode() + b', "args": {"grid": "\xff", "stream": 3}}'
     label = b'{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "s\xff"}}'

@@ -138,8 +138,8 @@ def test_tf32_only_where_the_kernel_proves_it(kernel, precision):
         ("aten::mm", [[8, 8, 8], [8, 8, 8]], [FP32, FP32]),
         ("aten::bmm", [[2, 8, 8], [3, 8, 8]], [FP32, FP32]),
         ("aten::mm", [[8, 8], [8, 8]], ["c10::complex<float>"] * 2),
-        ("aten::linear", [[8, 8], [8, 8]], [FP32, FP32]),
-        ("aten::matmul", [[8, 8], [8, 8]], [FP32, FP32]),
+        ("aten::linear", [[8, 8], [8, 9]], [FP32, FP32]),
+        ("aten::matmul", [[2, 8, 8], [3, 8, 8]], [FP32, FP32]),
     ],
 )
 def test_no_answer(name, dims, types):

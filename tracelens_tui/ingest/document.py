@@ -21,10 +21,13 @@ _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_KEY = 1000  # bytes that the key, the colon and the bracket may take with white space between them
 _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|bp|s)"'  # not "id", with which the objects of devices begin
 _BETWEEN = re.compile(rb"\}\s*,\s*\{\s*" + _EVENT_KEY)
+_BETWEEN_ANY = re.compile(rb"\}\s*,\s*\{\s*\"")
 _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
 _LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
 _LONGEST_HEAD = 64 << 20
 _LONGEST_TAIL = 64 << 20
+_LONGEST_EVENT = 128 << 20
+_LONG = 8 << 20  # bytes without two events after another as they usually begin
 _MOST_NESTED = 64  # lists that seem to be nested are tried before the first of them is taken
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -60,6 +63,7 @@ class Document:
         self._skipped = b""  # what was left out between the latest stretch and the next one
         self.head = b""
         self.tail = b""
+        self._given_up = False  # not all of the document was read
         self.closed = False  # the end of the list was met
         self.form = "object"  # or "array", or "lines": events one after another without a list
         self._open()
@@ -67,6 +71,8 @@ class Document:
     @property
     def complete(self) -> bool:
         """Whether the document has its end; that of a list without an object around it may be left out."""
+        if self._given_up:
+            return False
         return self.form != "object" or (self.closed and self.tail.rstrip(b" \t\r\n\0").endswith(b"}"))
 
     def stretches(self) -> Iterator[Stretch]:
@@ -75,6 +81,9 @@ class Document:
             cut = self._cut_last_part() or self._cut_anywhere()
             if cut is None:
                 self._wanted = 2 * sum(map(len, self._parts))
+                if self._wanted > _LONGEST_EVENT:
+                    self._given_up = True  # no event is so long
+                    break
             else:
                 self._wanted = self._size
                 yield cut
@@ -176,6 +185,8 @@ class Document:
             between = _BETWEEN_LINES if self.form == "lines" else _BETWEEN
             late = between.search(text, len(text) * 3 // 4) if self._separator else None
             match = late or between.search(text)
+            if match is None and len(text) > _LONG:
+                match = _BETWEEN_ANY.search(text)
             if match is None:
                 return None
             self._separator = match[0]

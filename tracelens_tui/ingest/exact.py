@@ -51,7 +51,10 @@ def ns_of_texts(values: Sequence[bytes]) -> tuple[Int64, int]:
     """Return the times in ns of JSON number texts, ABSENT for none, and how many lost digits below the ns."""
     if not values:
         return np.empty(0, np.int64), 0
-    ns, plain = _plain_ns(b"\n".join([*values, b""]), len(values))
+    lines = b"\n".join([*values, b""])
+    if lines.count(b"\n") != len(values):  # a list or an object stands where a number belongs
+        lines = b"\n".join([*(bytes(value).replace(b"\n", b" ") for value in values), b""])
+    ns, plain = _plain_ns(lines, len(values))
     rounded = 0
     for row in np.flatnonzero(~plain).tolist():
         time, inexact = nanoseconds(bytes(values[row]).decode("utf-8", "replace").strip('"'))

@@ -56,8 +56,10 @@ def load_trace(
             reading.run(crew)
     top, following = top_level(document.head, document.tail)
     packing.trailing_bytes += following or 0
-    sound_end = document.complete and not holds_events(document.tail)
-    _note(reading, packing, complete=sound_end or following is not None)
+    complete = document.complete
+    if document.head:
+        complete = following is not None or (complete and not holds_events(document.tail))
+    _note(reading, packing, complete=complete)
     if not reading.assembler.objects:
         raise without_events(path, lost=reading.assembler.tally.events_lost)
     trace = reading.assembler.finish(metadata_of(top, _source(path, size, packing)))

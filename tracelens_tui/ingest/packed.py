@@ -6,6 +6,7 @@ import lzma
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -17,6 +18,7 @@ from tracelens_tui.ingest.archive import tar_member, zip_member
 from tracelens_tui.ingest.sniff import encoding_of, packing_of
 
 _TELLING = 1 << 10
+_MOST_MEMORY = 1 << 30  # bytes for unpacking; xz -9 takes a sixteenth
 _STEP = 1 << 14  # bytes unpacked at once: what an engine has unpacked before damage is lost
 _FIRST_STEP = 1 << 8
 _LONGEST_HEADER = 1 << 10  # bytes of a gzip header with its file name and comment
@@ -116,7 +118,7 @@ def _engine(kind: str, path: Path) -> Callable[[], _Decompressor]:
     if kind == "gzip":
         return lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     if kind == "xz":
-        return lzma.LZMADecompressor
+        return partial(lzma.LZMADecompressor, memlimit=_MOST_MEMORY)
     if kind == "bzip2":
         return bz2.BZ2Decompressor
     for module in ("compression.zstd", "backports.zstd"):  # the standard library's from Python 3.14 on

@@ -211,13 +211,16 @@ class _Reader:
 
         It is no half event if others follow: it lacks a bracket.
         """
-        following = next(_starts(self._text, self._at + 1), None)
-        if following is None and not self._last:
+        return self._lost(next(_starts(self._text, self._at + 1), None), cut=True)
+
+    def _lost(self, following: int | None, *, cut: bool) -> bool:
+        """Go on at ``following`` without what is before it; where there is none, more text may tell."""
+        if following is None and not self._last and len(self._text) - self._at < _ENOUGH:
             self._leave(self._at)
             return False
         self.found.lost += 1
+        self.found.cut = cut and following is None and self._last
         self._at = len(self._text) if following is None else following
-        self.found.cut = following is None
         return following is not None
 
     def _closes(self) -> bool | None:
@@ -242,12 +245,7 @@ class _Reader:
     def _skipped(self) -> bool:
         """Go to the next event, past what is none."""
         start = _EVENT_START.search(self._text, self._at)
-        if start is None and not self._last:
-            self._leave(self._at)
-            return False
-        self.found.lost += 1
-        self._at = start.start() if start else len(self._text)
-        return start is not None
+        return self._lost(start.start() if start else None, cut=False)
 
     def _take(self, value: Any, end: int, *, mended: bool) -> None:  # noqa: ANN401 - decoded JSON
         self.found.objects.append(value)

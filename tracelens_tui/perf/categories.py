@@ -13,6 +13,7 @@ import msgspec
 
 from tracelens_tui.perf.kernels import CATEGORY_OF_CLASS, rule_of
 from tracelens_tui.perf.registry import Registry, default_registry
+from tracelens_tui.perf.types import BY_KERNEL
 from tracelens_tui.trace.roles import is_collective, is_copy
 
 OTHER = "other"
@@ -29,7 +30,7 @@ def op_category(name: str, kernels: Sequence[str] = (), registry: Registry | Non
     if known is not None:
         return known
     model = (registry or default_registry()).model(name)
-    if model is not None:
+    if model is not None and model.category != BY_KERNEL:
         return model.category
     if name.startswith("triton"):
         return "triton"

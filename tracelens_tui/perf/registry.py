@@ -4,17 +4,32 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from tracelens_tui.perf import attention, elementwise, gemm
+from tracelens_tui.perf import (
+    attention,
+    convolution,
+    elementwise,
+    gemm,
+    movement,
+    normalization,
+    reduction,
+    training,
+    triton,
+)
 from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
 
 
 class Registry:
-    """Perf models by exact op name.  Immutable; a later model of the same name replaces an earlier one."""
+    """Perf models by exact op name, else by the longest prefix that one is registered for.
+
+    Immutable; a later model of the same name replaces an earlier one.
+    """
 
     def __init__(self, models: Iterable[OpModel]) -> None:
         self._models = tuple(models)
         by_name = {name: model for model in self._models for name in model.names}
         self._by_name: Mapping[str, OpModel] = MappingProxyType(by_name)
+        prefixed = {prefix: model for model in self._models for prefix in model.prefixes}
+        self._prefixed = sorted(prefixed.items(), key=lambda item: len(item[0]), reverse=True)
 
     def extended(self, models: Iterable[OpModel]) -> "Registry":
         """Return a registry that also knows ``models``; they win over built-in ones of the same name."""
@@ -22,7 +37,10 @@ class Registry:
 
     def model(self, name: str) -> OpModel | None:
         """Return the model of an op, None if it has none."""
-        return self._by_name.get(name)
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
+        return next((model for prefix, model in self._prefixed if name.startswith(prefix)), None)
 
     def cost_of(self, args: OpArgs) -> OpCost | None:
         """Return what one call costs; None if the op has no model or its arguments do not say.
@@ -41,7 +59,8 @@ class Registry:
 @lru_cache(maxsize=1)
 def default_registry() -> Registry:
     """Return the registry of all built-in models."""
-    return Registry([*gemm.MODELS, *attention.MODELS, *elementwise.MODELS])
+    families = (gemm, attention, elementwise, normalization, reduction, convolution, movement, training, triton)
+    return Registry(model for family in families for model in family.MODELS)
 
 
 def cost_of(args: OpArgs, registry: Registry | None = None) -> OpCost | None:

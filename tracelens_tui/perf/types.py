@@ -8,6 +8,9 @@ Shape = tuple[int, ...]
 Dims = tuple["Shape | tuple[Shape, ...]", ...]
 """One entry per argument: a shape, or a tuple of shapes for a tensor list; () for a scalar or a 0-dim tensor."""
 
+BY_KERNEL = ""
+"""Category of an op whose kernels decide it."""
+
 Unit = Literal["matrix", "vector"]
 Bound = Literal["compute", "memory"]
 
@@ -22,6 +25,7 @@ class OpArgs:
     strides: Dims = ()
     concrete: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()  # names of the GPU kernels of one call, in order
+    iteration: str = ""  # name of the serving iteration around the call, "" = none; for models that ask for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ class OpCost:
     unit: Unit | None
     precision: str | None  # "bf16", "fp16", "fp32", "fp64", "fp8", "int8", ...
     params: Mapping[str, int | float | str | bool] = field(default_factory=dict)  # M, N, K, ... in model order
+    # fewest and most where the arguments leave it open (experts that are hit, lengths of packed sequences); the figure
+    # above lies between them
+    flops_range: tuple[int, int] | None = None
+    bytes_range: tuple[int, int] | None = None
 
     @property
     def bytes_moved(self) -> int | None:
@@ -63,5 +71,8 @@ class OpModel:
 
     names: tuple[str, ...]
     family: str  # sheet of the per-family tables: "GEMM", "SDPA", "UnaryElementwise", ...
-    category: str  # display name: "GEMM", "SDPA_fwd", "elementwise", ...
+    category: str  # display name: "GEMM", "SDPA_fwd", "elementwise", ...; BY_KERNEL leaves it to the kernels
     cost: Callable[[OpArgs], OpCost | None]
+    prefixes: tuple[str, ...] = ()  # how further names begin; a model of the exact name wins
+    leaf_only: bool = False  # for an op that launches itself: modelled ops below it are counted in its place
+    per_iteration: bool = False  # needs ``OpArgs.iteration``: calls of different iterations are different ops

@@ -10,6 +10,7 @@ from tracelens_tui.perf.parse import as_int
 from tracelens_tui.perf.types import OpArgs, OpCost, Shape
 
 FP32 = dtype_of("float")
+INT32 = dtype_of("int")
 INT64 = dtype_of("long int")
 BOOL = dtype_of("bool")
 UINT8 = dtype_of("uint8")
