@@ -3,6 +3,7 @@
 import json
 
 from tracelens_tui.perf.parse import op_args
+from tracelens_tui.perf.registry import cost_of
 from tracelens_tui.perf.types import OpArgs
 
 BF16, FP16, FP32, FP64 = "c10::BFloat16", "c10::Half", "float", "double"
@@ -20,3 +21,10 @@ def args(name, dims, types, concrete=(), strides=None, kernels=()) -> OpArgs:
         json.dumps(list(concrete)),
         kernels,
     )
+
+
+def figures(name, dims, types, concrete=(), kernels=()) -> tuple[int | None, int | None, int | None]:
+    """FLOPs, bytes read and bytes written that the built-in models answer; fails where they have no answer."""
+    cost = cost_of(args(name, dims, types, concrete, kernels=kernels))
+    assert cost is not None
+    return cost.flops, cost.bytes_read, cost.bytes_written

@@ -100,10 +100,12 @@ def test_the_flash_package(name):
     cost = cost_of(args(name, dims, types, concrete))
     assert cost is not None
     assert cost.flops == 274_877_906_944
-    concrete[6] = "128"  # a sliding window: how much is looked at is not modelled
+    concrete[6:] = ["[128, -1]" if name == "FlashAttnFunc" else "128", "-1"]
     windowed = cost_of(args(name, dims, types, concrete))
     assert windowed is not None
-    assert (windowed.flops, windowed.bytes_moved) == (None, 167_772_160)
+    # a query sees itself (half) and up to 128 keys before: 129·4096 − 128·129/2 − 4096/2 = 518,080 pairs
+    assert windowed.flops == 4 * 2 * 32 * 128 * 518_080 == 16_976_445_440
+    assert windowed.bytes_moved == 167_772_160
 
 
 def test_packed_sequences_have_bytes_but_no_flops():

@@ -11,6 +11,7 @@ from tracelens_tui.analysis.calls import call_frame, gpu_frame
 from tracelens_tui.analysis.collect import select_calls
 from tracelens_tui.analysis.costs import CostBook
 from tracelens_tui.analysis.gaps import idle_gaps
+from tracelens_tui.analysis.iterations import with_iterations
 from tracelens_tui.analysis.kernels import kernel_frames
 from tracelens_tui.analysis.launches import launch_stats
 from tracelens_tui.analysis.model import CALLS_SCHEMA, OPS_SCHEMA, Analysis, Part, TimeSplit, conform
@@ -63,7 +64,7 @@ def analyse(
     selection = select_calls(trace, tree, costs.is_modelled)
     step(1)
     gpu = gpu_frame(trace, selection)
-    rows, calls = group_calls(call_frame(trace, tree, selection, gpu))
+    rows, calls = group_calls(with_iterations(trace, call_frame(trace, tree, selection, gpu), costs.per_iteration))
     step(2)
     gpu = gpu.join(calls.select("call", "row"), on="call", how="left", maintain_order="left")
     rows = complete_rows(trace, rows, costs, platform)

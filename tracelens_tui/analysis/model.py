@@ -76,6 +76,8 @@ OPS_SCHEMA: dict[str, type[pl.DataType]] = {
     "bound": pl.String,  # "compute" | "memory"; null without a roofline
     "roof_ns": pl.Float64,  # least time of one call; null without a roofline
     "efficiency": pl.Float64,  # sum of roof times / kernel_ns_sum, a ratio; null without a roofline; may exceed 1
+    "efficiency_low": pl.Float64,  # both null unless the arguments leave work open (experts hit, packed sequences):
+    "efficiency_high": pl.Float64,  # the efficiency if it is the least, the most that can be
     "pct_roofline_mean": pl.Float64,  # mean over calls of 100 * roof / kernel time
     "library": pl.String,  # "Tensile", "cuBLAS", "PyTorch", ...; null = unknown
     "modelled": pl.Boolean,  # a perf model gave FLOPs or bytes

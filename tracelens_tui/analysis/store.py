@@ -19,7 +19,7 @@ from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import EVENT_SCHEMA, DataQuality, Trace, TraceMetadata
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _TRACE_FRAMES = ("threads", "args", "details", "repairs", "flows")
 _FRAMES = ("ops", "calls", "gpu", "kernels", "gaps", "steps", "launches")

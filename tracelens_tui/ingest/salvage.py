@@ -248,7 +248,8 @@ class _Reader:
         return self._lost(start.start() if start else None, cut=False)
 
     def _take(self, value: Any, end: int, *, mended: bool) -> None:  # noqa: ANN401 - decoded JSON
-        self.found.objects.append(value)
+        if "ph" in value:  # else it is no event: a file may hold millions of empty objects
+            self.found.objects.append(value)
         self.found.repaired += mended
         self._at = end
 

@@ -45,7 +45,7 @@ _FORWARD = (
     attention(
         Layout(
             heads_first=False,
-            mask=mask_type(9),
+            mask=mask_type(9, window=13),
             dropout=8,
             bias=3,
             sequences=(4, 5),
@@ -135,7 +135,7 @@ _BACKWARD = (
     attention(
         Layout(
             heads_first=False,
-            mask=mask_type(14),
+            mask=mask_type(14, window=18),
             q=1,
             grad=0,
             saved=(5, 10),

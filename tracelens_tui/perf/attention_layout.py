@@ -91,12 +91,15 @@ def _flag(index: int, masked: Mask) -> MaskReader:
     return read
 
 
-def mask_type(index: int) -> MaskReader:
-    """Return the reader of a number: 0 none, 1 from the top left, 2 from the bottom right."""
+def mask_type(index: int, window: int) -> MaskReader:
+    """Return the reader of a number: 0 none, 1 from the top left, 2 from the bottom right.
+
+    A window besides, at position ``window``, leaves the mask unknown: what it includes differs between versions.
+    """
     kinds = {0: ALL, 1: TOP_LEFT, 2: BOTTOM_RIGHT}
 
     def read(args: OpArgs) -> Mask | None:
-        code = as_int(value(args, index))
-        return None if code is None else kinds.get(code)
+        code, size = as_int(value(args, index)), as_int(value(args, window))
+        return None if code is None or (size is not None and size > 0) else kinds.get(code)
 
     return read

@@ -1,7 +1,7 @@
 """How many query-key pairs an attention mask leaves.
 
-The diagonal of a causal mask counts half, so that equal lengths cost exactly one half of the square.  Everything here is
-twice the number of pairs, to stay whole.
+The diagonal of a causal mask counts half, so that equal lengths cost exactly one half of the square.  Everything here
+is twice the number of pairs, to stay whole.
 """
 
 from dataclasses import dataclass, replace

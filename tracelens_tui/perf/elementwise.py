@@ -61,6 +61,11 @@ def fill(args: OpArgs) -> OpCost | None:
     return None if target is None else _cost([], target, target.dtype, flops=0)
 
 
+def where(args: OpArgs) -> OpCost | None:
+    """``(condition, self, other)``; with the condition alone it answers indices, as many as the data has."""
+    return Elementwise(3)(args) if len(args.dims) >= 3 else None
+
+
 def _cost(inputs: Sequence[Tensor], result: Tensor, computed: Dtype | None, *, flops: int | None = None) -> OpCost:
     return OpCost(
         flops=result.numel if flops is None else flops,
@@ -100,19 +105,26 @@ def _group(text: str, operands: int, out: int, family: str, result: ResultType =
     )
 
 
-_UNARY = "neg abs sign floor ceil round trunc frac silu gelu elu leaky_relu hardswish hardsigmoid hardtanh mish"
+_UNARY = (
+    "neg abs sign sgn floor ceil round trunc frac silu gelu elu leaky_relu hardswish hardsigmoid hardtanh mish threshold "
+    "softshrink hardshrink nan_to_num"
+)
 _UNARY_BITS = "logical_not bitwise_not"
 _TRANSCENDENTAL = (
-    "sigmoid rsqrt sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan tanh asin acos atan sinh cosh erf erfc erfinv "
-    "reciprocal softplus log_sigmoid_forward sinc"
+    "sigmoid rsqrt sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh "
+    "erf erfc erfinv reciprocal softplus log_sigmoid_forward sinc logit lgamma digamma"
 )
 _CHECKS = "isnan isinf isfinite signbit"
-_BINARY = "mul maximum minimum fmod remainder floor_divide bitwise_and bitwise_or bitwise_xor heaviside copysign"
+_BINARY = (
+    "mul maximum minimum fmax fmin fmod remainder floor_divide bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+    "bitwise_right_shift heaviside copysign _prelu_kernel"
+)
 _BINARY_ALPHA = "add sub rsub"
 _COMPARISONS = "eq ne lt le gt ge logical_and logical_or logical_xor"
 _BACKWARD = (
-    "sigmoid_backward threshold_backward tanh_backward gelu_backward silu_backward elu_backward hardtanh_backward "
-    "hardswish_backward leaky_relu_backward"
+    "sigmoid_backward threshold_backward tanh_backward gelu_backward silu_backward hardtanh_backward hardswish_backward "
+    "leaky_relu_backward hardsigmoid_backward mish_backward softplus_backward log_sigmoid_backward logit_backward "
+    "softshrink_backward hardshrink_backward"
 )
 
 MODELS = (
@@ -126,12 +138,12 @@ MODELS = (
     OpModel(("aten::fill_",), "UnaryElementwise", "elementwise", fill),
     *_group(_BINARY, 2, 2, "BinaryElementwise"),
     *_group("div true_divide", 2, 2, "BinaryElementwise", "floating"),
-    *_group("atan2", 2, 2, "BinaryElementwise", "floating"),
+    *_group("atan2 hypot xlogy logaddexp", 2, 2, "BinaryElementwise", "floating"),
     *_group(_BINARY_ALPHA, 2, 3, "BinaryElementwise"),
     *_group(_COMPARISONS, 2, 2, "BinaryElementwise", "bool"),
     OpModel(_names(_BACKWARD), "BinaryElementwise", "elementwise", Elementwise(2)),
-    OpModel(("LigerSiLUMulFunction",), "BinaryElementwise", "elementwise", Elementwise(2)),
-    OpModel(("aten::where",), "BinaryElementwise", "elementwise", Elementwise(3)),
+    OpModel(("LigerSiLUMulFunction", "LigerGELUMulFunction"), "BinaryElementwise", "elementwise", Elementwise(2)),
+    OpModel(("aten::where",), "BinaryElementwise", "elementwise", where),
     OpModel(("aten::masked_fill_",), "BinaryElementwise", "elementwise", Elementwise(2, in_place=True)),
     *_group("lerp addcmul addcdiv", 3, 4, "BinaryElementwise"),
 )

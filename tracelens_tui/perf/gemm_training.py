@@ -135,10 +135,11 @@ MODELS = (
     ),
     OpModel(("aiter::batched_gemm_a16wfp4_",), "GEMM", "GEMM", partial(_batched_weights, packed=2, precision="fp4")),
     OpModel(
-        ("sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_*",),
+        (),
         "GEMM",
         "GEMM",
         partial(_batched_weights, packed=1, precision="fp8"),
+        prefixes=("sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_",),
     ),
     # AITER, 16 bits
     _gemm(

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from tracelens_tui.perf.dtypes import Dtype, dtype_of
 
 _OPAQUE = re.compile(r"OpaqueType<(\d{1,2})u?>")
-_SCALAR = r"(?:c10::(?:BFloat16|Half|Float8_\w+|complex<[\w:]+>)|double|float|long|int|short|signed char|unsigned char|bool)"
-_FIRST = re.compile(rf"\b(?:\w*Functor|\w*Copy\w*)<({_SCALAR})\b")
+_SCALAR = (
+    r"c10::(?:BFloat16|Half|Float8_\w+|complex<[\w:]+>)|double|float|long|int|short|signed char|unsigned char|bool"
+)
+_FIRST = re.compile(rf"\b\w*(?:Functor|Copy)\w*<({_SCALAR})\s*[,>]")
 
 
 def element_type(kernels: Sequence[str]) -> Dtype | None:
-    """Return the element type of the first template argument of functors and copies, None if none or several tell one."""
+    """Return the type that the templates of functors and copies begin with, None if none or several are told."""
     sizes = {int(size) for kernel in kernels for size in _OPAQUE.findall(kernel)}
     names = {name for kernel in kernels for name in _FIRST.findall(kernel)}
     if len(sizes) + len(names) != 1:

@@ -6,7 +6,8 @@ read; a loss per element written, or one where they are reduced.
 
 The negative log likelihood looks at one class per target: it reads that one and writes one loss (or the sum and the
 sum of weights); its backward writes the whole gradient, nearly all zeros.  Losses that PyTorch composes of other ops
-(``cross_entropy_loss``, ``binary_cross_entropy_with_logits``, ``l1_loss``, ``kl_div``) have no model: those are counted.
+(``cross_entropy_loss``, ``binary_cross_entropy_with_logits``, ``l1_loss``, ``kl_div``) have no model: the ops below
+them are counted.
 """
 
 from functools import partial
@@ -64,7 +65,7 @@ def _likelihood_backward(args: OpArgs) -> OpCost | None:
 
 
 def _fused_cross_entropy(args: OpArgs) -> OpCost | None:
-    """Softmax and loss in one pass over the logits ``[…, V]``: five operations each, an fp32 loss per row (TraceLens)."""
+    """Softmax and loss in one pass over logits ``[…, V]``: five operations each, an fp32 loss per row (TraceLens)."""
     x, target = tensor(args, 0), tensor(args, 1)
     if x is None or not x.shape:
         return None

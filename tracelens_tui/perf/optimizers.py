@@ -13,11 +13,10 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
-from tracelens_tui.perf.dtypes import Dtype
 from tracelens_tui.perf.kernel_types import element_type
 from tracelens_tui.perf.operands import Tensor, elements, tensor, tensor_list, type_name, value
 from tracelens_tui.perf.parse import as_bool, as_float
-from tracelens_tui.perf.types import BY_KERNEL, OpArgs, OpCost, OpModel
+from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
 from tracelens_tui.perf.work import vector
 
 _FAMILY, _CATEGORY = "ForeachOp", "multi_tensor_apply"
@@ -28,7 +27,6 @@ class _Foreach:
     """An elementwise op over the lists at the first positions; a list counts where it was recorded as one."""
 
     per_element: int
-    in_place: bool
     reads_self: bool = True
     per_tensor_result: bool = False  # one value per tensor (a norm)
 
@@ -66,7 +64,7 @@ def _tensors(args: OpArgs) -> int:
 
 
 def _adam(args: OpArgs, *, decay_ops: int) -> OpCost | None:
-    """``(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, β1, β2, weight_decay, eps, amsgrad)``."""
+    """``(self, grads, exp_avgs, exp_avg_sqs, max_…, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad)``."""
     decay, amsgrad = as_float(value(args, 9)), as_bool(value(args, 11))
     if decay is None or amsgrad is None:
         return None
@@ -105,37 +103,37 @@ def _step(args: OpArgs, *, first: int, read: int, written: int, per_element: int
 
 def _unscale(args: OpArgs) -> OpCost | None:
     """``(self, found_inf, inv_scale)``: each gradient is checked and multiplied in place."""
-    shapes, dtype = tensor_list(args, 0), element_type(args.kernels) or _single_type(args)
+    shapes = tensor_list(args, 0)
     if shapes is None:
         return None
-    every = elements(sum(map(math.prod, shapes)), dtype)
-    return vector(2 * every.numel, [every, tensor(args, 2)], [every, tensor(args, 1)], dtype, _params(args))
-
-
-def _single_type(args: OpArgs) -> Dtype | None:
-    """The flag and the scale are fp32, as the gradients of a scaled loss are unless their kernel says otherwise."""
-    return None
+    every = elements(sum(map(math.prod, shapes)), element_type(args.kernels))
+    return vector(2 * every.numel, [every, tensor(args, 2)], [every, tensor(args, 1)], every.dtype, _params(args))
 
 
 def _params(args: OpArgs) -> dict[str, int | float | str | bool]:
     return {"num_tensors": _tensors(args)}
 
 
-def _foreach(text: str, per_element: int) -> tuple[OpModel, OpModel]:
-    """Return the models of list ops and of their in-place forms."""
-    plain = tuple(f"aten::_foreach_{name}" for name in text.split())
-    return (
-        OpModel(plain, _FAMILY, _CATEGORY, _Foreach(per_element, in_place=False)),
-        OpModel(tuple(f"{name}_" for name in plain), _FAMILY, _CATEGORY, _Foreach(per_element, in_place=True)),
-    )
+def _foreach(text: str, cost: _Foreach) -> OpModel:
+    """Return the model of list ops and of their in-place forms: both write a list as large as the first."""
+    names = tuple(f"aten::_foreach_{name}{suffix}" for name in text.split() for suffix in ("", "_"))
+    return OpModel(names, _FAMILY, _CATEGORY, cost)
 
 
 _ONE = (
-    "add sub mul div pow clamp_min clamp_max maximum minimum abs neg sqrt rsqrt exp expm1 log log2 log10 log1p sin cos tan tanh "
-    "asin acos atan sinh cosh ceil floor round trunc frac reciprocal sigmoid sign erf erfc"
+    "add sub mul div pow clamp_min clamp_max maximum minimum abs neg sqrt rsqrt exp expm1 log log2 log10 log1p sin cos "
+    "tan tanh asin acos atan sinh cosh ceil floor round trunc frac reciprocal sigmoid sign erf erfc"
 )
 
 MODELS = (
-    *_foreach(_ONE, 1),
-    *_foreach("addcmul addcdiv lerp", 3),
+    _foreach(_ONE, _Foreach(1)),
+    _foreach("addcmul addcdiv lerp", _Foreach(3)),
+    _foreach("copy zero", _Foreach(0, reads_self=False)),
+    OpModel(("aten::_foreach_norm", "aten::_foreach_max"), _FAMILY, _CATEGORY, _Foreach(1, per_tensor_result=True)),
+    OpModel(("aten::_fused_adam_",), _FAMILY, _CATEGORY, partial(_adam, decay_ops=2)),
+    OpModel(("aten::_fused_adamw_",), _FAMILY, _CATEGORY, partial(_adam, decay_ops=1)),
+    OpModel(("aten::_fused_sgd_",), _FAMILY, _CATEGORY, _sgd),
+    OpModel(("aten::_fused_adagrad_",), _FAMILY, _CATEGORY, _adagrad),
+    OpModel(("aten::_amp_foreach_non_finite_check_and_unscale_",), _FAMILY, _CATEGORY, _unscale),
 )
+"""Argument positions as in PyTorch's ``native_functions.yaml``."""

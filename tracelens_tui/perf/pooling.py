@@ -52,7 +52,7 @@ def _wide(sizes: Shape | None, rank: int, least: int) -> Shape | None:
 
 
 def _windows(size: int, window: int, stride: int, padding: int, dilation: int, *, ceil: bool) -> int:
-    """Return the number of windows along a dimension; with ``ceil`` the last one may hang over but not begin outside."""
+    """Return the number of windows along a dimension; with ``ceil`` the last one may hang over, not begin outside."""
     room = size + 2 * padding - dilation * (window - 1) - 1
     count = (room + stride - 1 if ceil else room) // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count

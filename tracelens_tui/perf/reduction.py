@@ -1,113 +1,155 @@
-"""Reductions, scans and softmax.
+"""Reductions and scans: one operation per element that is read (TraceLens's convention).
 
-A reduction does one operation per element it reads (TraceLens's convention) and writes one element per kept position.
-Softmax: five operations per element (maximum, difference, exponential, sum, quotient), its backward four (product, sum,
-difference, product); each reads its operands once and writes its result once.
+Bytes: the input read, one element written for each position that is kept, with its int64 index where the op answers one
+(scans: as many as the input has).  TraceLens always counts a single result; here the recorded dims decide.  Sums of
+integers are int64, tests are bool, norms of complex numbers real; an output tensor or a recorded dtype wins.
 """
 
 import math
+from dataclasses import dataclass
 
-from tracelens_tui.perf.dtypes import Dtype, dtype_of_code
-from tracelens_tui.perf.operands import Tensor, as_text, elements, tensor, type_name, value
-from tracelens_tui.perf.parse import as_bool, as_int, as_ints
-from tracelens_tui.perf.types import OpArgs, OpCost, OpModel, Shape
-from tracelens_tui.perf.work import BOOL, FP32, INT64, axis, position, vector
+from tracelens_tui.perf.dtypes import Dtype, dtype_of, dtype_of_code
+from tracelens_tui.perf.elementwise import Elementwise
+from tracelens_tui.perf.operands import Tensor, as_text, elements, tensor, value
+from tracelens_tui.perf.parse import as_float, as_int, as_ints
+from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
+from tracelens_tui.perf.work import BOOL, INT64, UNKNOWN, position, vector
 
-_INDICES = frozenset({"aten::argmax", "aten::argmin"})
-_TRUTHS = frozenset({"aten::any", "aten::all"})
-_WITH_INDICES = frozenset({"aten::max", "aten::min"})
-_DIM_AT = {"aten::norm": 2, "aten::linalg_vector_norm": 2}
-_SUMS = frozenset({"aten::sum", "aten::prod", "aten::cumsum", "aten::cumprod"})
-
-
-def reduce(args: OpArgs) -> OpCost | None:
-    """``(input, [dim, keepdim, …])``: without recorded dims all of the input becomes one element."""
-    x = tensor(args, 0)
-    kept = None if x is None else _kept(args, x.shape)
-    if x is None or kept is None:
-        return None
-    outputs = [elements(kept, _result(args, x.dtype))]
-    if args.name in _WITH_INDICES and _dims(args, len(x.shape)):
-        outputs.append(elements(kept, INT64))
-    return vector(x.numel, [x], outputs, x.dtype, _params(x, kept))
+_REAL = {4: dtype_of("half"), 8: dtype_of("float"), 16: dtype_of("double")}
+_INTEGERS = frozenset({"int", "bool"})
 
 
-def scan(args: OpArgs) -> OpCost | None:
-    """``(input, dim, …)``: one operation per element, a result of the input's shape."""
-    x = tensor(args, 0)
-    if x is None:
-        return None
-    return vector(x.numel, [x], [elements(x.numel, _result(args, x.dtype))], x.dtype, _params(x, x.numel))
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """Where a reduction keeps its arguments, and what it answers."""
+
+    dims: int = 1
+    full: int = 1  # a call with at most so many arguments reduces everything
+    full_dtype_at: int | None = None  # a recorded ScalarType number in that form
+    dtype_at: int | None = None  # and in the other
+    result: Dtype | None = None  # a fixed type; None: that of the input
+    sums: bool = False  # integers become int64
+    real: bool = False  # complex becomes real
+    results: int = 1
+    indices: bool = False  # an int64 index with each result where dims are given
+
+    def __call__(self, args: OpArgs) -> OpCost | None:
+        """Return the cost; the bytes are unknown where the dims were not recorded."""
+        x = tensor(args, 0)
+        if x is None:
+            return None
+        everything = len(args.dims) <= self.full
+        if not everything and not args.concrete:
+            return vector(x.numel, [x], [UNKNOWN], x.dtype, _params(x))
+        dims = tuple(range(len(x.shape))) if everything else _dims(args, self.dims, len(x.shape))
+        if dims is None:
+            return None
+        kept = math.prod(size for dim, size in enumerate(x.shape) if dim not in dims)
+        dtype = self._type(args, x.dtype, everything=everything)
+        index = elements(kept, INT64) if self.indices and not everything else None
+        written = [elements(self.results * kept, dtype), index]
+        return vector(x.numel, [x], written, x.dtype, {**_params(x), "num_output_elems": kept})
+
+    def _type(self, args: OpArgs, own: Dtype | None, *, everything: bool) -> Dtype | None:
+        last = len(args.dims) - 1
+        out = tensor(args, last) if last > self.dims + 1 and not self.indices else None
+        if out is not None:
+            return out.dtype
+        dtype_at = self.full_dtype_at if everything else self.dtype_at
+        code = None if dtype_at is None else as_int(value(args, dtype_at))
+        if code is not None:
+            return dtype_of_code(code)
+        if self.result is not None or own is None:
+            return self.result
+        if self.real and own.kind == "complex":
+            return _REAL.get(own.bytes)
+        return INT64 if self.sums and own.kind in _INTEGERS else own
 
 
-def softmax(args: OpArgs) -> OpCost | None:
-    """``(input, dim, half_to_float)``."""
-    x = tensor(args, 0)
-    if x is None:
-        return None
-    out = FP32 if as_bool(value(args, 2)) else x.dtype
-    return vector(5 * x.numel, [x], [elements(x.numel, out)], x.dtype, _params(x, x.numel))
-
-
-def softmax_backward(args: OpArgs) -> OpCost | None:
-    """``(grad_output, output, dim, input_dtype)``."""
-    grad, out = tensor(args, 0), tensor(args, 1)
-    if grad is None or out is None or grad.shape != out.shape:
-        return None
-    code = as_int(value(args, 3))
-    result = (dtype_of_code(code) if code is not None else None) or grad.dtype
-    return vector(4 * out.numel, [grad, out], [elements(out.numel, result)], grad.dtype, _params(out, out.numel))
-
-
-def _kept(args: OpArgs, shape: Shape) -> int | None:
-    """Number of elements of the result, None where the recorded dims are none of the input."""
-    dims = _dims(args, len(shape))
-    if dims is None:
-        return None
-    reduced = dims or tuple(range(len(shape)))
-    return math.prod(size for dim, size in enumerate(shape) if dim not in reduced)
-
-
-def _dims(args: OpArgs, rank: int) -> tuple[int, ...] | None:
-    """The dims that are reduced; empty for all, None for one that the input has not."""
-    index = _DIM_AT.get(args.name, 1)
-    if type_name(args, index) not in {"Scalar", "ScalarList", ""} and index < len(args.types):
-        return ()
-    recorded = as_ints(value(args, index))
+def _dims(args: OpArgs, index: int, rank: int) -> tuple[int, ...] | None:
+    """Return the dims that a call reduces, all where it names none, None where one is none of the input's."""
+    text = value(args, index)
+    one = as_int(text)
+    recorded = as_ints(text) if one is None else (one,)
     if recorded is None:
-        one = axis(args, index, rank) if as_int(value(args, index)) is not None else -1
-        return () if one == -1 else (None if one is None else (one,))
+        return None if text else tuple(range(rank))
     found = [position(dim, rank) for dim in recorded]
     known = tuple(dim for dim in found if dim is not None)
-    return known if len(known) == len(found) else None
+    if len(known) != len(found):
+        return None
+    return known or tuple(range(rank))
 
 
-def _result(args: OpArgs, dtype: Dtype | None) -> Dtype | None:
-    if args.name in _INDICES:
-        return INT64
-    if args.name in _TRUTHS:
-        return BOOL
-    if args.name in _SUMS and dtype is not None and dtype.kind in {"int", "bool"}:
-        return INT64
-    return dtype
+def _extreme(args: OpArgs) -> OpCost | None:
+    """``(self)``, ``(self, dim, keepdim)``, or the larger or smaller of two tensors: ``(self, other)``."""
+    if tensor(args, 1) is not None:
+        return Elementwise(2, out=2)(args)
+    return _Reduction(indices=True)(args)
 
 
-def _params(x: Tensor, outputs: int) -> dict[str, int | float | str | bool]:
-    return {"op_shape": as_text(x.shape), "dtype_in": x.dtype.name if x.dtype else "", "num_outputs": outputs}
+def _linalg_norm(args: OpArgs) -> OpCost | None:
+    """``(self, ord, dim, keepdim, dtype)``; norms of matrices by their singular values are no reduction."""
+    x, order = tensor(args, 0), value(args, 1)
+    if x is None:
+        return None
+    dims = as_ints(value(args, 2))
+    of_matrix = len(x.shape if dims is None else dims) == 2
+    if of_matrix and order and (order == "nuc" or as_float(order) in {2.0, -2.0}):
+        return None
+    return _Reduction(dims=2, dtype_at=4, real=True)(args)
 
 
-def _aten(text: str) -> tuple[str, ...]:
-    return tuple(f"aten::{name}" for name in text.split())
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """``(self, dim, [dtype,] …)``: a result for every element."""
+
+    dtype_at: int | None = None
+    sums: bool = False
+    indices: bool = False
+
+    def __call__(self, args: OpArgs) -> OpCost | None:
+        """Return the cost, None where no input was recorded."""
+        x = tensor(args, 0)
+        if x is None:
+            return None
+        in_place = args.name.endswith("_")
+        out = None if self.dtype_at is None else tensor(args, self.dtype_at + 1)
+        code = None if self.dtype_at is None or in_place else as_int(value(args, self.dtype_at))
+        dtype = x.dtype
+        if out is not None:
+            dtype = out.dtype
+        elif code is not None:
+            dtype = dtype_of_code(code)
+        elif self.sums and not in_place and dtype is not None and dtype.kind in _INTEGERS:
+            dtype = INT64
+        index = elements(x.numel, INT64) if self.indices else None
+        return vector(x.numel, [x], [elements(x.numel, dtype), index], x.dtype, _params(x))
 
 
-_REDUCTIONS = (
-    "sum mean amax amin max min norm linalg_vector_norm linalg_norm std var var_mean std_mean logsumexp prod any all "
-    "argmax argmin nansum count_nonzero"
-)
+def _params(x: Tensor) -> dict[str, int | float | str | bool]:
+    return {"op_shape": as_text(x.shape), "num_input_elems": x.numel, "dtype_in": x.dtype.name if x.dtype else ""}
+
+
+def _model(text: str, cost: _Reduction | _Scan) -> OpModel:
+    return OpModel(tuple(f"aten::{name}" for name in text.split()), "Reduce", "reduce", cost)
+
 
 MODELS = (
-    OpModel(_aten(_REDUCTIONS), "Reduce", "reduce", reduce),
-    OpModel(_aten("cumsum cumprod logcumsumexp"), "Reduce", "reduce", scan),
-    OpModel(_aten("_softmax _log_softmax"), "Softmax", "reduce", softmax),
-    OpModel(_aten("_softmax_backward_data _log_softmax_backward_data"), "Softmax", "reduce", softmax_backward),
+    _model("sum prod", _Reduction(full=2, full_dtype_at=1, dtype_at=3, sums=True)),
+    _model("mean", _Reduction(full=2, full_dtype_at=1, dtype_at=3)),
+    _model("nansum", _Reduction(dtype_at=3, sums=True)),
+    _model("amax amin logsumexp", _Reduction()),
+    _model("aminmax _aminmax", _Reduction(results=2)),
+    _model("std var", _Reduction(full=2, real=True)),
+    _model("std_mean var_mean", _Reduction(full=2, results=2)),
+    _model("norm", _Reduction(dims=2, full=3, dtype_at=4, real=True)),
+    _model("linalg_vector_norm", _Reduction(dims=2, dtype_at=4, real=True)),
+    _model("any all", _Reduction(full=2, result=BOOL)),
+    _model("argmax argmin count_nonzero", _Reduction(result=INT64)),
+    OpModel(("aten::max", "aten::min"), "Reduce", "reduce", _extreme),
+    OpModel(("aten::linalg_norm",), "Reduce", "reduce", _linalg_norm),
+    _model("cumsum cumsum_ cumprod cumprod_", _Scan(dtype_at=2, sums=True)),
+    _model("logcumsumexp", _Scan()),
+    _model("cummax cummin", _Scan(indices=True)),
 )
+"""Argument positions as in PyTorch's ``native_functions.yaml``."""

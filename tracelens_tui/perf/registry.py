@@ -5,15 +5,11 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from tracelens_tui.perf import (
-    attention,
     convolution,
     elementwise,
-    gemm,
-    movement,
-    normalization,
-    reduction,
-    training,
+    matrix_families,
     triton,
+    vector_families,
 )
 from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
 
@@ -59,7 +55,7 @@ class Registry:
 @lru_cache(maxsize=1)
 def default_registry() -> Registry:
     """Return the registry of all built-in models."""
-    families = (gemm, attention, elementwise, normalization, reduction, convolution, movement, training, triton)
+    families = (matrix_families, convolution, elementwise, vector_families, triton)
     return Registry(model for family in families for model in family.MODELS)
 
 

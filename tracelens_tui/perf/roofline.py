@@ -5,6 +5,7 @@ cache is modelled and nothing is clamped: more than 100 % means a cache hit, a w
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tracelens_tui.perf.platform_files import packaged_platforms
 from tracelens_tui.perf.platform_types import Platform
@@ -47,8 +48,26 @@ def roof_of(cost: OpCost, platform: Platform) -> Roof | None:
     return Roof(max(compute_ns, memory_ns), bound, spec, peak, platform.mem_bw_gbps)
 
 
+def roof_range(cost: OpCost, platform: Platform) -> tuple[Roof, Roof] | None:
+    """Return the roofs of the fewest and the most FLOPs and bytes; None where the arguments leave nothing open."""
+    if cost.flops_range is None and cost.bytes_range is None:
+        return None
+    ends = (roof_of(_end(cost, index), platform) for index in (0, 1))
+    least, most = ends
+    return None if least is None or most is None else (least, most)
+
+
+def _end(cost: OpCost, index: int) -> OpCost:
+    flops = cost.flops if cost.flops_range is None else cost.flops_range[index]
+    if cost.bytes_range is None:
+        return replace(cost, flops=flops)
+    return replace(cost, flops=flops, bytes_read=cost.bytes_range[index], bytes_written=0)
+
+
 def why_no_roof(cost: OpCost, platform: Platform) -> str | None:
     """Return why an op has no roof on a platform, as a clause for the user; None where it has one."""
+    if cost.unit is None:
+        return "its time depends on other GPUs"
     if cost.bytes_moved is None:
         return "the size of an element is unknown"
     if cost.flops is None:

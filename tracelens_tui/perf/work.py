@@ -15,6 +15,9 @@ INT64 = dtype_of("long int")
 BOOL = dtype_of("bool")
 UINT8 = dtype_of("uint8")
 
+UNKNOWN = Tensor((), None)
+"""A result whose size the arguments do not tell: it leaves the bytes unknown."""
+
 Params = Mapping[str, int | float | str | bool]
 _NONE: Params = MappingProxyType({})
 

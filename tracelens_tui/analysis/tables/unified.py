@@ -78,3 +78,5 @@ def _columns(*, with_roofline: bool) -> Iterator[pl.Expr]:
     yield pl.col("params").alias("perf_params")
     yield pl.col("modelled").alias("has_perf_model")
     yield from percent_of_total(f"{_KERNEL}_sum")
+    if with_roofline:  # of the least and the most work, where the arguments leave it open
+        yield from ((100.0 * pl.col(f"efficiency_{end}")).alias(f"{_PCT}_{end}") for end in ("low", "high"))
