@@ -36,6 +36,12 @@ ArchOpt = Annotated[Path | None, typer.Option("--arch", metavar="FILE", help="Pe
 DeviceOpt = Annotated[
     int | None, typer.Option("--device", metavar="ID", help="GPU to speak of (default: the busiest).")
 ]
+ExtensionOpt = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--extension", metavar="FILE", help="Your own models and GPUs: a Python file, which is run. Repeatable."
+    ),
+]
 NoCacheOpt = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep the opened trace in the cache.")]
 JsonOpt = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MouseOpt = Annotated[bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal.")]
@@ -81,6 +87,7 @@ def open_app(
     platform: PlatformOpt = None,
     arch: ArchOpt = None,
     device: DeviceOpt = None,
+    extension: ExtensionOpt = None,
     no_cache: NoCacheOpt = False,
     no_mouse: MouseOpt = False,
     ascii_only: AsciiOpt = False,
@@ -93,7 +100,7 @@ def open_app(
     from tracelens_tui.app.main import run_app
 
     options = _app_options(platform, arch, device, no_cache, no_mouse, ascii_only)
-    run_app(target, options=replace(options, scope=scope))
+    run_app(target, options=replace(options, scope=scope, extensions=tuple(extension or ())))
 
 
 @cli.command()
@@ -104,6 +111,7 @@ def triage(
     platform: PlatformOpt = None,
     arch: ArchOpt = None,
     device: DeviceOpt = None,
+    extension: ExtensionOpt = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     no_cache: NoCacheOpt = False,
     as_json: JsonOpt = False,
@@ -120,6 +128,7 @@ def triage(
         arch=arch,
         device=device,
         scope=scope,
+        extensions=tuple(extension or ()),
         analyst="rules",
         resume=resume,
         use_cache=not no_cache,
@@ -158,6 +167,7 @@ def tables(
     platform: PlatformOpt = None,
     arch: ArchOpt = None,
     device: DeviceOpt = None,
+    extension: ExtensionOpt = None,
     table_format: Annotated[str, typer.Option("--format", metavar="csv|parquet|xlsx")] = "csv",
     no_cache: NoCacheOpt = False,
     scope: Scope | None = None,
@@ -165,7 +175,7 @@ def tables(
     """Write the tables: time split, ops, kernels, roofline, collectives, idle gaps."""
     from tracelens_tui.analysis.tables import write_tables
 
-    analysis = _analysis(trace, platform, arch, device, scope, no_cache)
+    analysis = _analysis(trace, platform, arch, device, scope, extension, no_cache)
     analysis.gpu_split(trace)
     for path in write_tables(analysis, out_dir, table_format):
         out(str(path))
@@ -178,6 +188,7 @@ def info(
     platform: PlatformOpt = None,
     arch: ArchOpt = None,
     device: DeviceOpt = None,
+    extension: ExtensionOpt = None,
     no_cache: NoCacheOpt = False,
     as_json: JsonOpt = False,
     scope: Scope | None = None,
@@ -185,7 +196,7 @@ def info(
     """Say what a trace holds and whether its data can be trusted."""
     from tracelens_tui.analysis.info import info_lines, trace_info
 
-    analysis = _analysis(trace, platform, arch, device, scope, no_cache)
+    analysis = _analysis(trace, platform, arch, device, scope, extension, no_cache)
     if as_json:
         out(json.dumps(trace_info(analysis), ensure_ascii=True, indent=2))
         return
@@ -273,7 +284,13 @@ def demo(no_mouse: MouseOpt = False, ascii_only: AsciiOpt = False) -> None:
 
 
 def _analysis(
-    trace: Path, platform: str | None, arch: Path | None, device: int | None, scope: Scope | None, no_cache: bool
+    trace: Path,
+    platform: str | None,
+    arch: Path | None,
+    device: int | None,
+    scope: Scope | None,
+    extension: list[Path] | None,
+    no_cache: bool,
 ) -> "Analysis":
     """Open and analyse a trace for the commands that print."""
     from tracelens_tui.analysis.source import open_analysis_of
@@ -286,6 +303,7 @@ def _analysis(
             arch=arch,
             device=device,
             scope=scope,
+            extensions=extension or (),
             use_cache=not no_cache,
             progress=progress,
         )

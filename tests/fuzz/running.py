@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -63,6 +64,8 @@ def _analysed(raw: Trace, thorough: bool) -> Analysis:
     trace = replace(trace, quality=finished_quality(trace, tree))
     check_trace(trace, tree)
     analysis = analyse(trace, tree, load_platform("H100-SXM"), "chosen")
+    for split in analysis.splits.values():
+        check_split({part: getattr(split, part) for part in PARTS})
     check_info(trace_info(analysis))
     if thorough:
         for line in info_lines(analysis):
@@ -87,16 +90,22 @@ def check_trace(trace: Trace, tree: EventTree) -> None:
         assert (trace.events[name] != -1).all()
 
 
+def check_split(ns: dict[str, int]) -> None:
+    """Assert what holds of every time split."""
+    assert ns["busy"] + ns["idle"] == ns["window"]
+    assert ns["compute"] + ns["exposed_comm"] + ns["exposed_memcpy"] == ns["busy"]
+    assert 0 <= ns["exposed_comm"] <= ns["comm"] <= ns["busy"]
+    assert 0 <= ns["exposed_memcpy"] <= ns["memcpy"] <= ns["busy"]
+    assert ns["idle"] >= 0
+
+
 def check_info(info: dict[str, Any]) -> None:
     """Assert what holds of the numbers of every trace."""
     for split in (info["time_us"], info.get("time_us_raw", {"window": 0}), *info["devices"].values()):
         assert all(value >= 0 for value in split.values()), split
     for split in info["devices"].values():
-        ns = {name: round(value * 1000) for name, value in split.items()}
-        assert ns["busy"] + ns["idle"] == ns["window"]
-        assert ns["compute"] + ns["exposed_comm"] + ns["exposed_memcpy"] == ns["busy"]
-        assert ns["exposed_comm"] <= ns["comm"] <= ns["busy"]
-        assert ns["exposed_memcpy"] <= ns["memcpy"] <= ns["busy"]
+        if split["window"] < EXACT_US:
+            check_split({part: round(Decimal(str(split[part])) * 1000) for part in PARTS})
     for name in ("linked_percent", "modelled_percent", "utilisation_percent"):
         assert 0 <= info[name] <= 100
     assert info["linked_count"] <= info["gpu_events"]

@@ -137,14 +137,14 @@ def seeds() -> list[bytes]:
 
 def _members(data: bytes) -> bytes:
     half = len(data) // 2
-    return gzip.compress(data[:half], 1) + gzip.compress(data[half:], 1) + b"stray"
+    return gzip.compress(data[:half], 1, mtime=0) + gzip.compress(data[half:], 1, mtime=0) + b"stray"
 
 
 def _zip(data: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("__MACOSX/._rank0.json", b"\0\5\x16\7")
-        archive.writestr("run/rank0.json", data)
+        archive.writestr(zipfile.ZipInfo("__MACOSX/._rank0.json"), b"\0\5\x16\7", zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo("run/rank0.json"), data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
@@ -158,9 +158,9 @@ def _tar(data: bytes) -> bytes:
 
 
 def _packed_tar(data: bytes) -> bytes:
-    return gzip.compress(_tar(data), 1)
+    return gzip.compress(_tar(data), 1, mtime=0)
 
 
 PACKINGS: tuple[Pack, ...] = (
-    bytes, lambda data: gzip.compress(data, 1), _members, _zip, lzma.compress, bz2.compress, _tar, _packed_tar,
+    bytes, lambda data: gzip.compress(data, 1, mtime=0), _members, _zip, lzma.compress, bz2.compress, _tar, _packed_tar,
 )  # fmt: skip

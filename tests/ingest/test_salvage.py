@@ -34,6 +34,9 @@ MENDED = {
     "a missing value": (broken(args='{"Description": , "stream": 7}'), {"args": {"Description": None, "stream": 7}}),
     "a missing last value": (broken(args='{"Description": }'), {"args": {"Description": None}}),
     "a comma at the end": (broken(args='{"stream": 7, }'), {"args": {"stream": 7}}),
+    "a comma after a text": (broken(args='{"x": "y", }'), {"args": {"x": "y"}}),
+    "a comma at the end of a list": (broken(args='{"x": ["y", "z", ], "a": ["b",,"c"]}'),
+                                     {"args": {"x": ["y", "z"], "a": ["b", "c"]}}),
     "two commas": (broken(args='{"a": [1,, 2],, "b": 2}'), {"args": {"a": [1, 2], "b": 2}}),
     "quotes in an argument": (broken(args='{"Call stack": "f("x"); g", "stream": 7}'),
                               {"args": {"Call stack": 'f("x"); g', "stream": 7}}),
@@ -174,11 +177,24 @@ def starts_and_lost(tmp_path, objects: list[str], between: str = ", ", **sizes) 
 def test_a_broken_event_takes_no_sound_one_with_it(tmp_path, sizes, between):
     """Whatever bracket, quote or word it lacks: the event after it begins where it begins."""
     whole = event(2, '{"grid": [1, 2], "x": {"y": "z"}}')
-    for fault in ('"grid": [', '"x": {', "}}", "]", '"z', '"name": ', '"k"', "2]", ": {"):
+    for fault in ('"grid": [', '"x": {', "}}", "]", '"z', '"name": ', '"k"', "2]", ": {", '"tid"', '"dur"', '"pid"'):
         broken = whole.replace(fault, fault[:-1].rstrip(' "') or "?", 1)
         starts, lost = starts_and_lost(tmp_path, [event(1), broken, event(3), event(4), event(5)], between, **sizes)
         assert [start for start in starts if start != 2] == [1, 3, 4, 5], broken
         assert lost <= 1
+
+
+def test_a_text_without_its_end_does_not_go_on_in_the_next_event(tmp_path):
+    """The next quotes might end it, and what follows them look like more keys of the same event."""
+    broken = '{"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "ts": 2, "dur": 1, "name": "k}'
+    for between in (", ", "\n"):
+        assert starts_and_lost(tmp_path, [event(1), broken, event(3), event(4)], between) == ([1, 3, 4], 1)
+
+
+@pytest.mark.parametrize("between", [", ", "\n"])
+def test_a_bracket_instead_of_a_brace_does_not_end_the_list(tmp_path, between):
+    objects = [event(1), "]" + event(2)[1:], event(3), event(4)]
+    assert starts_and_lost(tmp_path, objects, between) == ([1, 3, 4], 1)
 
 
 def test_an_event_between_empty_objects_is_mended(tmp_path):
@@ -201,6 +217,19 @@ def test_a_list_in_a_broken_event_does_not_end_the_list_of_events(tmp_path, size
     starts, lost = starts_and_lost(tmp_path, [event(1), nested, *(event(at) for at in range(3, 20))], **sizes)
     assert starts == [1, *range(3, 20)]
     assert 1 <= lost <= 2
+
+
+@pytest.mark.parametrize("sizes", [{}, {"stretch": 150}], ids=str)
+@pytest.mark.parametrize("stray", ["]", "]}", "]}}", "}", "]]"])
+def test_a_bracket_too_many_between_events_does_not_end_the_list(tmp_path, sizes, stray):
+    objects = [event(1), event(2) + stray, event(3), event(4)]
+    assert starts_and_lost(tmp_path, objects, **sizes) == ([1, 2, 3, 4], 1)
+
+
+def test_events_after_what_seems_to_be_the_end_make_the_trace_partial(tmp_path):
+    trace = load(tmp_path, f'{{"traceEvents": [{event(1)}] x, {event(2)}]}}'.encode())
+    assert len(trace) == 1
+    assert trace.quality.partial
 
 
 def test_thousands_of_events_without_their_brackets(tmp_path):

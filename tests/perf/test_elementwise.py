@@ -45,6 +45,10 @@ def cost(name, dims, types, concrete=()) -> OpCost:
         ("aten::copy_", [[256], [256], []], ["long int", "bool", "Scalar"], 256, 256, 2048),
         ("aten::fill_", [[4, 8], []], [FP32, "Scalar"], 0, 0, 128),
         ("aten::neg", [[0, 8]], [BF16], 0, 0, 0),
+        ("aten::nan_to_num", [[8], [], [], []], [BF16, "Scalar", "", ""], 8, 16, 16),
+        ("aten::fmax", [[2, 4], [4]], [FP32, FP32], 8, 32 + 16, 32),
+        ("aten::logaddexp_", [[8], [8]], [BF16, BF16], 8, 32, 16),
+        ("aten::acosh", [[3]], ["int"], 3, 12, 12),
     ],
 )
 def test_costs(name, dims, types, flops, read, written):
@@ -85,6 +89,7 @@ def test_an_unknown_type_leaves_the_bytes_unknown():
         ("aten::fill_", [], []),
         ("aten::relu", [[3]], [FP32]),
         ("aten::clone", [[3]], [FP32]),
+        ("aten::where", [[3]], ["bool"]),  # answers indices
         ("aten::to", [[3]], [FP32]),
     ],
 )

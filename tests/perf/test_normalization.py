@@ -50,13 +50,18 @@ def test_layer_norm(dims, types, shape, expected):
         assert figures(name, dims, types, ["", shape, "", "", "1e-05"]) == expected
 
 
+def test_an_older_trace_tells_the_normalised_shape_by_the_weight():
+    found = figures("aten::native_layer_norm", [[1024, 512], [], [512], [512], []], FP32)
+    assert found == (5 * 524_288 + 3072, 4 * (524_288 + 1024), 4 * (524_288 + 2048))
+
+
 def test_group_norm_of_both_spellings():
     outer = figures("aten::group_norm", [X, [], [16], [16], [], []], FP32, ["", "4", "", "", "1e-05", "True"])
     concrete = ["", "", "", "8", "16", "1024", "4", "1e-05"]
     inner = figures("aten::native_group_norm", [X, [16], [16], [], [], [], [], []], FP32, concrete)
     assert outer == inner == (5 * N + 96, 4 * (N + 32), 4 * (N + 2 * 8 * 4))
-    aiter = figures("aiter::_groupnorm_run", [X, [], [16], [16], []], FP32, ["", "4", "", "", "1e-06"])
-    assert aiter == (5 * N + 96, 4 * (N + 32), 4 * N)
+    alone = figures("aiter::_groupnorm_run", [X, [], [16], [16], []], FP32, ["", "4", "", "", "1e-06"])
+    assert alone == (5 * N + 96, 4 * (N + 32), 4 * N)
 
 
 @pytest.mark.parametrize(

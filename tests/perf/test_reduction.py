@@ -65,7 +65,12 @@ def test_unrecorded_dims_leave_the_bytes_unknown():
     [
         ("aten::sum", [], [], []),
         ("aten::sum", [[5, 128], [], [], []], [FP32, LIST, S, ""], ["", "[2]", "", ""]),  # no third dimension
-        ("aten::linalg_norm", [[4, 6], [], [], [], []], [FP32, S, "", S, ""], ["", "2", "", "", ""]),  # largest singular
+        (
+            "aten::linalg_norm",
+            [[4, 6], [], [], [], []],
+            [FP32, S, "", S, ""],
+            ["", "2", "", "", ""],
+        ),  # largest singular
         ("aten::linalg_norm", [[4, 6], [], [], [], []], [FP32, S, "", S, ""], ["", "nuc", "", "", ""]),
     ],
 )

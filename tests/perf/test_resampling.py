@@ -81,7 +81,7 @@ def test_interpolation_and_padding(name, dims, types, concrete, expected):
         ("aten::avg_pool2d", [[1, 1, 2, 2], [], [], [], []], ["", "[1, 1]", "[0, 0]", "[0, 0]", "False"]),
         ("aten::upsample_nearest2d", [[1, 512, 128, 128], [], []], ["", "", ""]),
         ("aten::upsample_nearest2d", [[1, 512, 128], [], []], ["", "[2, 2]", ""]),
-        ("aten::reflection_pad2d", [[4, 6], []], ["", "[-5, 0, 0, 0]"]),
+        ("aten::reflection_pad2d", [[4, 6], []], ["", "[-7, 0, 0, 0]"]),
     ],
 )
 def test_no_answer(name, dims, concrete):

@@ -23,10 +23,10 @@ def test_a_detached_triage_runs_in_its_own_session(trace, tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert snapshot(run).status == "finished"
-    assert str(run / "analysis.md") in log_of(request).read_text()
     while _exists(pid):  # reaped, not left as a zombie
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    assert str(run / "analysis.md") in log_of(request).read_text()
 
 
 def _exists(pid: int) -> bool:

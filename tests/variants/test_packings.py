@@ -7,6 +7,7 @@ import bz2
 import gzip
 import io
 import lzma
+import random
 import struct
 import tarfile
 import zipfile
@@ -14,6 +15,7 @@ import zlib
 
 import pytest
 
+from tests.ingest.making import text
 from tests.variants.making import (
     PYTHON,
     TWO_OPS,
@@ -21,12 +23,14 @@ from tests.variants.making import (
     codes,
     document,
     info,
+    kernel,
     names_of,
     split,
     texts,
     whole,
 )
 from tracelens_tui.errors import UserError
+from tracelens_tui.ingest.packed import Packing, blocks_of
 
 
 def members(*parts: bytes) -> bytes:
@@ -82,6 +86,25 @@ def test_several_members_and_bytes_behind(tmp_path, form: str):
     whole(told)
     assert (told["source"]["members"], told["source"]["trailing_bytes"]) == (count, stray)
     assert codes(told) == ({"trailing_bytes": stray} if stray else {})
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_header_fields_in_blocks_of_any_size(tmp_path, block: int):
+    path = tmp_path / "t"
+    parts = [random.Random(seed).randbytes(2000) for seed in range(4)]
+    path.write_bytes(b"".join(map(with_header_fields, parts)))
+    assert b"".join(blocks_of(path, Packing(), lambda _: None, block)) == b"".join(parts)
+
+
+def test_damage_in_a_small_file_costs_what_comes_after_it(tmp_path):
+    """Half of the packed bytes are sound."""
+    events = [text(kernel(f"k{at * 7919 % 1000}", f"{at}.{at * 104729 % 1000:03d}", "0.5")) for at in range(400)]
+    data = bytearray(gzip.compress(document(events)))
+    data[len(data) // 2] ^= 255
+    data[len(data) // 2 + 1] ^= 255
+    told = info(tmp_path, bytes(data))
+    assert told["partial"]
+    assert 120 < told["events"] < 300
 
 
 @pytest.mark.parametrize("lacking", [1, 4, 8])
@@ -149,6 +172,19 @@ def test_links_and_folders_in_a_tar_archive(tmp_path):
     told = info(tmp_path, out.getvalue())
     whole(told)
     assert (told["source"]["member"], codes(told)) == ("run/a.json", {})
+
+
+def test_what_is_around_a_tar_archive_is_looked_at(tmp_path):
+    packed = gzip.compress(tarred({"a": DATA}))
+    told = info(tmp_path, packed + b"stray")
+    whole(told)
+    assert codes(told) == {"trailing_bytes": 5}
+    assert info(tmp_path, packed[:-4])["partial"]
+    path = tmp_path / "t"
+    path.write_bytes(packed + b"stray")
+    packing = Packing()
+    assert b"".join(blocks_of(path, packing, lambda _: None, 700)) == DATA
+    assert packing.trailing_bytes == 5
 
 
 def test_a_tar_archive_that_is_cut(tmp_path):

@@ -5,6 +5,7 @@ import polars as pl
 
 from tracelens_tui.analysis.collect import Selection
 from tracelens_tui.perf.categories import op_category
+from tracelens_tui.perf.registry import Registry
 from tracelens_tui.trace.intervals import segmented_union_length
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import Trace
@@ -21,7 +22,9 @@ def gpu_frame(trace: Trace, selection: Selection) -> pl.DataFrame:
     return events.with_columns(event=pl.Series(selection.gpu, dtype=pl.UInt32), call=call.set(call < 0, None))
 
 
-def call_frame(trace: Trace, tree: EventTree, selection: Selection, gpu: pl.DataFrame) -> pl.DataFrame:
+def call_frame(
+    trace: Trace, tree: EventTree, selection: Selection, gpu: pl.DataFrame, registry: Registry
+) -> pl.DataFrame:
     """Return one row per call by start of the call.
 
     Columns: call (index into the selection), event, label, args, the thread's three names, device, host_ns, kernel_ns
@@ -35,7 +38,7 @@ def call_frame(trace: Trace, tree: EventTree, selection: Selection, gpu: pl.Data
     busy = segmented_union_length(owned["call"].to_numpy(), start.to_numpy(), end.to_numpy(), len(selection.calls))
     calls = _identity(trace, tree, selection).with_columns(kernel_ns=pl.Series(busy, dtype=pl.Int64))
     calls = calls.join(per_call, on="call", how="inner")
-    return _with_category(calls, trace.names).sort("start_ns", "event")
+    return _with_category(calls, trace.names, registry).sort("start_ns", "event")
 
 
 def _identity(trace: Trace, tree: EventTree, selection: Selection) -> pl.DataFrame:
@@ -65,11 +68,11 @@ def _identity(trace: Trace, tree: EventTree, selection: Selection) -> pl.DataFra
     )
 
 
-def _with_category(calls: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
+def _with_category(calls: pl.DataFrame, names: pl.Series, registry: Registry) -> pl.DataFrame:
     """Add ``category``, asked once per distinct (label, kernels)."""
     distinct = calls.group_by("label", "kernels", maintain_order=True).agg("call")
     category = [
-        op_category(label, tuple(names.gather(kernels)))
+        op_category(label, tuple(names.gather(kernels)), registry)
         for label, kernels in distinct.select("label", "kernels").iter_rows()
     ]
     found = distinct.select("call", pl.Series("category", category, dtype=pl.String)).explode("call")

@@ -20,6 +20,7 @@ from tracelens_tui.analysis.stepsplit import step_split
 from tracelens_tui.analysis.timesplit import time_split
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.perf.registry import Registry
 from tracelens_tui.trace.intervals import Intervals, exposure
 from tracelens_tui.trace.progress import Progress
 from tracelens_tui.trace.tree import EventTree
@@ -45,6 +46,7 @@ def analyse(
     platform: Platform | None = None,
     platform_note: str = "",
     *,
+    registry: Registry | None = None,
     device: int | None = None,
     part: Part | None = None,
     elsewhere: Mapping[int, Intervals] = MappingProxyType({}),
@@ -52,19 +54,22 @@ def analyse(
 ) -> Analysis:
     """Return the analysis of a trace; without a platform every frame is there, but for rooflines.
 
-    ``device`` is the one the triage speaks of: that of most busy time unless chosen.  Frames hold all devices.
-    ``part`` says of what the trace is a part, ``elsewhere`` when each device does work outside of it: no idle gap.
+    ``registry`` has the perf models, None = the built-in ones.  ``device`` is the one the triage speaks of: that of
+    most busy time unless chosen.  Frames hold all devices.  ``part`` says of what the trace is a part, ``elsewhere``
+    when each device does work outside of it: no idle gap.
     Raises UserError if the chosen device is not in the trace.
     """
     step = _Steps(progress)
     step(0)
     splits = time_split(trace)
     chosen = _device(splits, device, trace)
-    costs = CostBook(trace)
+    costs = CostBook(trace, registry)
     selection = select_calls(trace, tree, costs.is_modelled)
     step(1)
     gpu = gpu_frame(trace, selection)
-    rows, calls = group_calls(with_iterations(trace, call_frame(trace, tree, selection, gpu), costs.per_iteration))
+    rows, calls = group_calls(
+        with_iterations(trace, call_frame(trace, tree, selection, gpu, costs.registry), costs.per_iteration)
+    )
     step(2)
     gpu = gpu.join(calls.select("call", "row"), on="call", how="left", maintain_order="left")
     rows = complete_rows(trace, rows, costs, platform)
@@ -89,6 +94,7 @@ def analyse(
         steps=step_split(trace, tree),
         launches=launch_stats(trace, tree, splits),
         part=part,
+        registry=costs.registry,
     )
 
 

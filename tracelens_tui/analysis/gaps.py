@@ -91,5 +91,7 @@ def _in_step(trace: Trace, tree: EventTree, gaps: Gaps) -> Bool:
     end = start[linked] + trace.events["dur_ns"].to_numpy()[linked]
     np.maximum.at(last, step[owned], end[owned])
     low, high = union(first, last)
+    if not len(low):  # steps without a length hold nothing
+        return np.zeros(len(gaps.start), bool)
     place = np.searchsorted(low, gaps.middle, "right") - 1
     return (place >= 0) & (gaps.middle < high[place])

@@ -4,13 +4,14 @@ Frames are keyed by ``row`` (a distinct op: name, category, thread and arguments
 ``Trace.events``).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.perf.platforms import Platform
+from tracelens_tui.perf.registry import Registry, default_registry
 from tracelens_tui.trace.scope import Scope
 from tracelens_tui.trace.tree import EventTree
 from tracelens_tui.trace.types import Trace
@@ -204,6 +205,7 @@ class Analysis:
     steps: pl.DataFrame
     launches: pl.DataFrame
     part: Part | None = None  # None: the whole trace
+    registry: Registry = field(default_factory=default_registry)  # the models it was made with; not stored
 
     @property
     def split(self) -> TimeSplit | None:

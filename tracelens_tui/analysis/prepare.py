@@ -50,6 +50,7 @@ def _prepare(options: argparse.Namespace) -> None:
         platform=options.platform,
         arch=options.arch,
         device=options.device,
+        extensions=options.extension,
         scope=None if options.scope is None else Scope.of_text(options.scope),
         use_cache=not options.no_cache,
         progress=reporter,
@@ -92,6 +93,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--arch", type=Path, metavar="FILE")
     parser.add_argument("--device", type=int, metavar="N")
     parser.add_argument("--scope", metavar="TEXT", help="the part to analyse, such as steps=2-5")
+    parser.add_argument("--extension", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--no-cache", action="store_true")
     return parser.parse_args(argv)
 

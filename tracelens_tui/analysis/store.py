@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -70,6 +71,7 @@ def open_analysis(folder: Path) -> Analysis:
         quality=header.quality,
         **{name: _read(folder, name) for name in _TRACE_FRAMES},
     )
+    frames: dict[str, Any] = {name: _read(folder, name) for name in _FRAMES}
     return Analysis(
         trace=trace,
         tree=EventTree(**_mapped(folder / "tree", [field.name for field in fields(EventTree)])),
@@ -78,7 +80,7 @@ def open_analysis(folder: Path) -> Analysis:
         device=header.device,
         splits=header.splits,
         part=header.part,
-        **{name: _read(folder, name) for name in _FRAMES},
+        **frames,
     )
 
 

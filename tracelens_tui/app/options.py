@@ -11,12 +11,13 @@ DEFAULT_THEME = "ansi-dark"
 
 @dataclass(frozen=True, slots=True)
 class AppOptions:
-    """Options of the app; the first five go on to whatever reads the trace."""
+    """Options of the app; the first six go on to whatever reads the trace."""
 
     platform: str | None = None
     arch: Path | None = None
     device: int | None = None
     scope: Scope | None = None  # None: the whole trace
+    extensions: tuple[Path, ...] = ()  # Python files with models, categories and platforms
     use_cache: bool = True
     run_dir: Path | None = None  # where the triage of a trace is kept; None = the default place
     mouse: bool = True

@@ -71,6 +71,7 @@ def _command(trace: Path, options: AppOptions, folder: Path) -> list[str]:
         command += ["--device", str(options.device)]
     if options.scope is not None:
         command.append(f"--scope={options.scope.text}")
+    command += [f"--extension={path}" for path in options.extensions]
     return command if options.use_cache else [*command, "--no-cache"]
 
 

@@ -78,8 +78,10 @@ class Services:
     def options_of(self, run_dir: Path, options: AppOptions) -> AppOptions:
         """Return the options with the GPU and device that the run was made with, where the user names no others.
 
-        The part of the trace is always the run's: its findings name rows of that part.  UserError for another.
+        The part of the trace and the extensions are always the run's: its findings name rows made with those.
+        UserError for others; extensions are never taken from the run, for they are code.
         """
+        from tracelens_tui.perf.extensions import extension_record
         from tracelens_tui.run.store import RunDir
         from tracelens_tui.trace.scope import Scope
 
@@ -90,6 +92,11 @@ class Services:
             raise UserError(
                 f"{run_dir} is a run of {scope.describe() if scope else 'the whole trace'}: open it without "
                 f"{options.scope.option}, or open the trace with it"
+            )
+        if (made.get("extensions") or {}) != extension_record(options.extensions):
+            raise UserError(
+                f"{run_dir} was made with other extensions: open it with `--extension FILE` for each that it was made "
+                "with, unchanged"
             )
         options = replace(options, scope=scope)
         platform, device = made.get("platform"), made.get("device")

@@ -57,6 +57,7 @@ def start(trace: Path, options: AppOptions, *, fresh: bool) -> Started:
         arch=options.arch,
         device=options.device,
         scope=options.scope,
+        extensions=options.extensions,
         use_cache=options.use_cache,
     )
     place = run_dir_of(request).absolute()

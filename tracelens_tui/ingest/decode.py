@@ -5,7 +5,6 @@ msgspec splits the events and reads their few fixed keys, whatever the layout; t
 numbers belong is refused, never guessed at.  Imports neither polars nor the Trace, so that a process starts quickly.
 """
 
-import re
 from collections import Counter
 from itertools import compress
 from typing import Any
@@ -31,10 +30,6 @@ from tracelens_tui.ingest.texts import Unreadable, text_of, value_of
 _ABSENT = msgspec.Raw(b"")
 _GROUPS = tuple(group for group, keys in ARGS_KEYS.items() if keys)
 _Text = bytes | memoryview
-_HALF_PAIR = re.compile(
-    rb"\\u[dD](?:[89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2}\\u[dD])[c-fC-F])"
-)
-"""Half of a surrogate pair, which stands for no character."""
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -101,7 +96,7 @@ class FastDecoder:
     def _batch(self, text: _Text, *, floats: bool) -> Batch | None:
         """The batch; None where its times must be read by their digits."""
         try:
-            _check_text(text)
+            _check_utf8(text)
             events = (self._by_floats if floats else self._by_digits).decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused from error
@@ -150,13 +145,11 @@ class FastDecoder:
         return found
 
 
-def _check_text(text: _Text) -> None:
-    """Raise Refused or UnicodeDecodeError where the text is not sound: msgspec looks only at what it reads."""
+def _check_utf8(text: _Text) -> None:
+    """Raise UnicodeDecodeError where the text is no UTF-8: msgspec looks only at what it reads."""
     content = bytes(text)
     if not content.isascii():
         content.decode("utf-8")
-    if b"\\" in content and _HALF_PAIR.search(content):
-        raise Refused
 
 
 def _ns(values: list[Any], *, floats: bool) -> tuple[Int64, int] | None:

@@ -19,7 +19,6 @@ _KEY = r'\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"\s*:'
 _GAP = re.compile(r"[\s,]*")
 _EVENT_START = re.compile(r"\{" + _KEY)
 _TIMED = re.compile(r'"ts"\s*:|"ph"\s*:\s*"M"')
-_BETWEEN = re.compile(r"\}\s*,\s*\{")
 _GOES_ON = re.compile(r"[\s\]}]*,\s*\{" + _KEY)
 _LIST_END = re.compile(r'\}(?=\s*,?\s*\]\s*(?:,\s*"|\}|$))')
 _NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
@@ -235,7 +234,7 @@ class _Reader:
         except _FAULTS:
             following = _whole_event(rest, 0)
             if following is not None:
-                return not _BETWEEN.search(rest, 0, following[0] + 1)
+                return not (_GOES_ON.match(rest, 1) or rest.endswith("}", 0, _gap_before(rest, following[0])))
             return True if all_there else None
         after = rest[end - len('{"":[') :]
         if after.strip(" \t\r\n]},") or all_there:

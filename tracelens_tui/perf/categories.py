@@ -26,10 +26,11 @@ def op_category(name: str, kernels: Sequence[str] = (), registry: Registry | Non
 
     The first kernel whose category is not "other" decides for an op of unknown name; copies and sets are "other".
     """
-    known = _named_categories().get(name)
+    models = registry or default_registry()
+    known = models.category(name) or _named_categories().get(name)
     if known is not None:
         return known
-    model = (registry or default_registry()).model(name)
+    model = models.model(name)
     if model is not None and model.category != BY_KERNEL:
         return model.category
     if name.startswith("triton"):

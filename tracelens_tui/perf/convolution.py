@@ -21,6 +21,7 @@ from tracelens_tui.perf.dtypes import matrix_precision
 from tracelens_tui.perf.operands import Tensor, as_text, moved, tensor, total, value
 from tracelens_tui.perf.parse import as_bool, as_bools, as_int, as_ints
 from tracelens_tui.perf.types import OpArgs, OpCost, OpModel, Shape
+from tracelens_tui.perf.work import flags_text
 
 _TF32_KERNEL = re.compile(r"tf32|s1688(?:fprop|dgrad|wgrad|gemm)(?!_(?:bf16|f16|fp16))")
 
@@ -96,14 +97,9 @@ def _backward(args: OpArgs, first: tuple[int, int, int], mask_at: int, transpose
             "input_shape": as_text(x.shape),
             "filter_shape": as_text(w.shape),
             "transposed_conv": transposed,
-            "output_mask": as_mask(mask),
+            "output_mask": flags_text(mask),
         },
     )
-
-
-def as_mask(mask: tuple[bool, ...]) -> str:
-    """Return flags as JSON text."""
-    return f"[{', '.join('true' if flag else 'false' for flag in mask)}]"
 
 
 def _product(x: Tensor, w: Tensor, out: Tensor, *, transposed: bool) -> int:

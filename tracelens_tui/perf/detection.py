@@ -6,7 +6,7 @@ warp size together.  A name that is unknown is never resolved by its properties:
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tracelens_tui.perf.platform_files import packaged_platforms
@@ -32,27 +32,35 @@ _AMD_GENERATIONS = {
 """Compute version as a trace has it -> architectures."""
 
 
-def detect(metadata: TraceMetadata) -> tuple[Platform | None, str]:
+def with_own(platforms: Sequence[Platform], own: Sequence[Platform]) -> tuple[Platform, ...]:
+    """Return the platforms with a user's own, which replace those of the same name."""
+    replaced = {platform.name for platform in own}
+    return (*own, *(platform for platform in platforms if platform.name not in replaced))
+
+
+def detect(metadata: TraceMetadata, more: Sequence[Platform] = ()) -> tuple[Platform | None, str]:
     """Return the platform of the trace and a phrase on how it was found, or None and why not.
 
-    Several kinds of GPU in one file, or properties that fit several GPUs, give None: nothing is guessed.
+    Several kinds of GPU in one file, or properties that fit several GPUs, give None: nothing is guessed.  ``more`` are
+    platforms besides those that ship with the package.
     """
+    known = with_own(packaged_platforms(), more)
     if not metadata.devices:
-        return _from_hints(metadata.gpu_name_hints, "the trace has no deviceProperties")
-    answers = [_of_device(device) for device in metadata.devices]
+        return _from_hints(metadata.gpu_name_hints, "the trace has no deviceProperties", known)
+    answers = [_of_device(device, known) for device in metadata.devices]
     names = {platform.name if platform else None for platform, _ in answers}
     if len(names) > 1:
         listed = ", ".join(sorted({_shown(device) for device in metadata.devices}))
         return None, f"the trace lists different GPUs ({listed})"
     platform, how = answers[0]
     if platform is None and all(_is_generic(device.name) for device in metadata.devices):
-        by_hint, hint = _from_hints(metadata.gpu_name_hints, how)
+        by_hint, hint = _from_hints(metadata.gpu_name_hints, how, known)
         return (by_hint, hint) if by_hint else (None, how)
     return platform, how
 
 
-def _from_hints(hints: Iterable[str], otherwise: str) -> tuple[Platform | None, str]:
-    found = {hint: _by_name(hint) for hint in hints}
+def _from_hints(hints: Iterable[str], otherwise: str, platforms: Sequence[Platform]) -> tuple[Platform | None, str]:
+    found = {hint: _by_name(hint, platforms) for hint in hints}
     known = {name: candidates for name, candidates in found.items() if candidates}
     distinct = {candidate.name for candidates in known.values() for candidate in candidates}
     if len(distinct) == 1:
@@ -63,33 +71,33 @@ def _from_hints(hints: Iterable[str], otherwise: str) -> tuple[Platform | None, 
     return None, otherwise
 
 
-def _of_device(device: DeviceProperties) -> tuple[Platform | None, str]:
+def _of_device(device: DeviceProperties, platforms: Sequence[Platform]) -> tuple[Platform | None, str]:
     if _is_generic(device.name):
-        return _by_properties(device)
-    candidates = _by_name(device.name)
+        return _by_properties(device, platforms)
+    candidates = _by_name(device.name, platforms)
     if len(candidates) > 1:
         candidates = [c for c in candidates if device.sm_count in {c.sm_count, c.reported_sms}]
     shown = plain(device.name, 60)
     if len(candidates) != 1:
-        return None, _why_not_by_name(shown, device)
+        return None, _why_not_by_name(shown, device, platforms)
     platform = candidates[0]
     if _has_more_memory(platform, device):
         return None, f"GPU '{shown}' has more memory than the known {platform.name}"
     return _as_reported(platform, device, f"deviceProperties name '{shown}'")
 
 
-def _why_not_by_name(shown: str, device: DeviceProperties) -> str:
-    alike = [p.name for p in _matching(device)]
+def _why_not_by_name(shown: str, device: DeviceProperties, platforms: Sequence[Platform]) -> str:
+    alike = [p.name for p in _matching(device, platforms)]
     hint = f" (its properties are those of {' or '.join(alike)})" if alike else ""
     return f"GPU '{shown}' is not a known platform{hint}"
 
 
-def _by_name(name: str) -> list[Platform]:
+def _by_name(name: str, platforms: Sequence[Platform]) -> list[Platform]:
     """Return the platforms with the longest spelling that occurs in ``name`` on word boundaries."""
     words = _words(name)
     best: list[Platform] = []
     longest = 0
-    for platform in packaged_platforms():
+    for platform in platforms:
         size = max((len(w) for w in map(_words, (*platform.aliases, platform.name)) if _contains(words, w)), default=0)
         if size > longest:
             best, longest = [platform], size
@@ -106,14 +114,14 @@ def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
     return any(words[i : i + len(part)] == part for i in range(len(words) - len(part) + 1))
 
 
-def _by_properties(device: DeviceProperties) -> tuple[Platform | None, str]:
+def _by_properties(device: DeviceProperties, platforms: Sequence[Platform]) -> tuple[Platform | None, str]:
     what = _properties(device)
     unnamed = (
         f"the GPU's name is generic ('{plain(device.name, 40)}')" if device.name.strip() else "the GPU has no name"
     )
     if device.sm_count is None or device.memory_bytes is None:
         return None, f"{unnamed} and its SMs and memory are not recorded"
-    fitting = _matching(device)
+    fitting = _matching(device, platforms)
     if len(fitting) == 1:
         return fitting[0], f"{what} ({unnamed})"
     if fitting:
@@ -121,14 +129,14 @@ def _by_properties(device: DeviceProperties) -> tuple[Platform | None, str]:
     return None, f"{unnamed} and no known GPU has {what}"
 
 
-def _matching(device: DeviceProperties) -> list[Platform]:
+def _matching(device: DeviceProperties, platforms: Sequence[Platform]) -> list[Platform]:
     """Return the platforms whose SMs, memory (within 10 %), compute version and warp size are the device's."""
     if device.sm_count is None or device.memory_bytes is None:
         return []
     gib = device.memory_bytes / _GIB
     return [
         p
-        for p in packaged_platforms()
+        for p in platforms
         if device.sm_count == p.reported_sms
         and p.memory_gb is not None
         and abs(gib / p.memory_gb - 1) <= _MEMORY_TOLERANCE

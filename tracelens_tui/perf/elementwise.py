@@ -106,13 +106,13 @@ def _group(text: str, operands: int, out: int, family: str, result: ResultType =
 
 
 _UNARY = (
-    "neg abs sign sgn floor ceil round trunc frac silu gelu elu leaky_relu hardswish hardsigmoid hardtanh mish threshold "
-    "softshrink hardshrink nan_to_num"
+    "neg abs sign sgn floor ceil round trunc frac silu gelu elu leaky_relu hardswish hardsigmoid hardtanh mish "
+    "threshold softshrink hardshrink nan_to_num"
 )
 _UNARY_BITS = "logical_not bitwise_not"
 _TRANSCENDENTAL = (
-    "sigmoid rsqrt sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh "
-    "erf erfc erfinv reciprocal softplus log_sigmoid_forward sinc logit lgamma digamma"
+    "sigmoid rsqrt sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan tanh asin acos atan sinh cosh asinh acosh "
+    "atanh erf erfc erfinv reciprocal softplus log_sigmoid_forward sinc logit lgamma digamma"
 )
 _CHECKS = "isnan isinf isfinite signbit"
 _BINARY = (
@@ -122,9 +122,9 @@ _BINARY = (
 _BINARY_ALPHA = "add sub rsub"
 _COMPARISONS = "eq ne lt le gt ge logical_and logical_or logical_xor"
 _BACKWARD = (
-    "sigmoid_backward threshold_backward tanh_backward gelu_backward silu_backward hardtanh_backward hardswish_backward "
-    "leaky_relu_backward hardsigmoid_backward mish_backward softplus_backward log_sigmoid_backward logit_backward "
-    "softshrink_backward hardshrink_backward"
+    "sigmoid_backward threshold_backward tanh_backward gelu_backward silu_backward hardtanh_backward "
+    "hardswish_backward leaky_relu_backward hardsigmoid_backward mish_backward softplus_backward log_sigmoid_backward "
+    "logit_backward softshrink_backward hardshrink_backward"
 )
 
 MODELS = (

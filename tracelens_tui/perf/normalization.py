@@ -17,11 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tracelens_tui.perf.convolution import as_mask
 from tracelens_tui.perf.operands import Tensor, as_text, elements, tensor, value
 from tracelens_tui.perf.parse import as_bool, as_bools, as_int, as_ints
 from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
-from tracelens_tui.perf.work import Params, accumulated, vector
+from tracelens_tui.perf.work import Params, accumulated, flags_text, vector
 
 _FAMILY = "Normalization"
 
@@ -49,7 +48,7 @@ def _instance(args: OpArgs) -> OpCost | None:
 
 def _layer(args: OpArgs) -> OpCost | None:
     """``(input, normalized_shape, weight, bias, …)``."""
-    x, size = tensor(args, 0), _size(args, 1)
+    x, size = tensor(args, 0), _size(args, 1, 2)
     if x is None or size is None or x.numel % size:
         return None
     return _centred(x, size, x.numel // size, _tensors(args, (2, 3)))
@@ -71,7 +70,7 @@ def _centred(x: Tensor, size: int, kept: int, own: Sequence[Tensor | None]) -> O
 
 def _rms(args: OpArgs) -> OpCost | None:
     """``(input, normalized_shape, weight, eps)``."""
-    x, size, weight = tensor(args, 0), _size(args, 1), tensor(args, 2)
+    x, size, weight = tensor(args, 0), _size(args, 1, 2), tensor(args, 2)
     if x is None or size is None or x.numel % size:
         return None
     rows = x.numel // size
@@ -104,7 +103,7 @@ class _Backward:
         weight = None if self.weight is None else tensor(args, self.weight)
         parameters = elements(size * (mask[1] + mask[2]), x.dtype if weight is None else weight.dtype)
         read = [grad, x, weight if mask[0] else None, *_tensors(args, self.statistics if training else self.running)]
-        params = {**_params(x, size, training=training), "output_mask": as_mask(mask)}
+        params = {**_params(x, size, training=training), "output_mask": flags_text(mask)}
         flops = _gradient_flops(x.numel, size, mask, training=training)
         return vector(flops, read, [x if mask[0] else None, parameters], x.dtype, params)
 
@@ -117,7 +116,7 @@ def _gradient_flops(count: int, size: int, mask: tuple[bool, ...], *, training: 
 
 def _rms_backward(args: OpArgs) -> OpCost | None:
     """``(grad_out, input, normalized_shape, rstd, weight, output_mask)``."""
-    grad, x, size, weight = tensor(args, 0), tensor(args, 1), _size(args, 2), tensor(args, 4)
+    grad, x, size, weight = tensor(args, 0), tensor(args, 1), _size(args, 2, 4), tensor(args, 4)
     mask = as_bools(value(args, 5))
     if grad is None or x is None or grad.shape != x.shape or size is None or mask is None or len(mask) != 2:
         return None
@@ -126,7 +125,7 @@ def _rms_backward(args: OpArgs) -> OpCost | None:
     per_element = 1 + (weight is not None) + 6 * of_input + of_weight * (2 if rows > 1 else 1)
     read = [grad, x, tensor(args, 3), weight]
     written = [x if of_input else None, weight if of_weight else None]
-    params = {**_params(x, size), "output_mask": as_mask(mask)}
+    params = {**_params(x, size), "output_mask": flags_text(mask)}
     return vector(per_element * x.numel, read, written, x.dtype, params)
 
 
@@ -177,9 +176,11 @@ def _channels(args: OpArgs, index: int) -> int | None:
     return None if x is None else x.shape[1]
 
 
-def _size(args: OpArgs, index: int) -> int | None:
-    """The number of elements of a recorded normalised shape."""
-    shape = as_ints(value(args, index))
+def _size(args: OpArgs, index: int, weight_at: int) -> int | None:
+    """The number of elements of the normalised shape: as recorded, else that of the weight; at least 1."""
+    shape, weight = as_ints(value(args, index)), tensor(args, weight_at)
+    if shape is None:
+        return weight.numel or None if weight is not None and not args.concrete else None
     return math.prod(shape) if shape and min(shape) > 0 else None
 
 
@@ -236,7 +237,7 @@ MODELS = (
     ),
     _model(
         "NORM_bwd",
-        _Backward(partial(_size, index=2), statistics=(3, 4), weight=5, mask=7),
+        _Backward(partial(_size, index=2, weight_at=5), statistics=(3, 4), weight=5, mask=7),
         "native_layer_norm_backward",
     ),
     _model("NORM_bwd", _Backward(_BY_CHANNEL, statistics=(2, 3), weight=4, mask=9), "native_group_norm_backward"),
@@ -246,4 +247,4 @@ MODELS = (
     _model("NORM_bwd", _sums, "batch_norm_backward_reduce"),
     _model("NORM_bwd", _gradient, "batch_norm_backward_elemt"),
 )
-"""Argument positions as in PyTorch's ``native_functions.yaml``.  cuDNN's and MIOpen's backward ops are for training alone."""
+"""Argument positions as in PyTorch's ``native_functions.yaml``.  cuDNN's and MIOpen's backward ops are for training."""

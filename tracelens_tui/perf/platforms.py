@@ -2,9 +2,10 @@
 
 import difflib
 import re
+from collections.abc import Sequence
 
 from tracelens_tui.errors import UserError
-from tracelens_tui.perf.detection import detect
+from tracelens_tui.perf.detection import detect, with_own
 from tracelens_tui.perf.platform_files import packaged_platforms, platform_from_file
 from tracelens_tui.perf.platform_types import Peak, Platform
 from tracelens_tui.text import plain
@@ -17,14 +18,14 @@ def all_platforms() -> tuple[Platform, ...]:
     return packaged_platforms()
 
 
-def load_platform(name: str) -> Platform:
-    """Return the platform of that name or alias, whatever the case, spaces and hyphens.
+def load_platform(name: str, more: Sequence[Platform] = ()) -> Platform:
+    """Return the platform of that name or alias, whatever the case, spaces and hyphens; ``more`` are an extension's.
 
     A UserError lists the known names and suggests the nearest; a name of several boards ("H100") lists those.
     """
     key = _folded(name)
     shown = plain(name, 60)
-    platforms = all_platforms()
+    platforms = with_own(all_platforms(), more)
     for platform in platforms:
         if key == _folded(platform.name):
             return platform

@@ -20,16 +20,24 @@ class Registry:
     Immutable; a later model of the same name replaces an earlier one.
     """
 
-    def __init__(self, models: Iterable[OpModel]) -> None:
+    def __init__(self, models: Iterable[OpModel], categories: Mapping[str, str] = MappingProxyType({})) -> None:
         self._models = tuple(models)
+        self._categories: Mapping[str, str] = MappingProxyType(dict(categories))
         by_name = {name: model for model in self._models for name in model.names}
         self._by_name: Mapping[str, OpModel] = MappingProxyType(by_name)
         prefixed = {prefix: model for model in self._models for prefix in model.prefixes}
         self._prefixed = sorted(prefixed.items(), key=lambda item: len(item[0]), reverse=True)
 
-    def extended(self, models: Iterable[OpModel]) -> "Registry":
-        """Return a registry that also knows ``models``; they win over built-in ones of the same name."""
-        return Registry([*self._models, *models])
+    def extended(self, models: Iterable[OpModel], categories: Mapping[str, str] = MappingProxyType({})) -> "Registry":
+        """Return a registry that also knows ``models``; they win over built-in ones of the same name.
+
+        ``categories`` are display categories by op name, which win over all others.
+        """
+        return Registry([*self._models, *models], {**self._categories, **categories})
+
+    def category(self, name: str) -> str | None:
+        """Return the category that an extension gives an op, None where none does."""
+        return self._categories.get(name)
 
     def model(self, name: str) -> OpModel | None:
         """Return the model of an op, None if it has none."""

@@ -68,3 +68,8 @@ def replaced(shape: Shape, dim: int, size: int) -> Shape:
 def rows(shape: Shape, last: int = 1) -> int:
     """Return how often the last dimensions repeat: the product of all before them."""
     return math.prod(shape[: max(len(shape) - last, 0)])
+
+
+def flags_text(flags: Sequence[bool]) -> str:
+    """Return flags as JSON text, as the tables show an output mask."""
+    return f"[{', '.join('true' if flag else 'false' for flag in flags)}]"

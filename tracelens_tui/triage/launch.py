@@ -48,6 +48,7 @@ def command(request: TriageRequest) -> list[str]:
         "triage",
         *(f"{name}={value}" for name, value in options.items() if value is not None),
         *([] if request.scope is None else [f"--{request.scope.text}"]),
+        *(f"--extension={path}" for path in request.extensions),
         *(name for name, given in flags.items() if given),
         "--",
         str(request.trace),

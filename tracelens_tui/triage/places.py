@@ -12,6 +12,7 @@ from tracelens_tui import __version__, resources
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.cache import fingerprint
 from tracelens_tui.ingest.refusals import check_readable
+from tracelens_tui.perf.extensions import extension_record
 from tracelens_tui.run.manifest import RunInfo, TraceRef
 from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, default_run_dir
 from tracelens_tui.triage.request import TriageRequest
@@ -81,16 +82,18 @@ def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str |
 
 
 def options_of(request: TriageRequest) -> dict[str, JsonValue]:
-    """Return what changes the outcome, as ``run.json`` has it: ``scope`` only of a part of the trace.
+    """Return what changes the outcome, as ``run.json`` has it: ``scope`` and ``extensions`` only where there are any.
 
-    UserError where the architecture file cannot be read.
+    UserError where the architecture file or an extension cannot be read.
     """
     try:
         arch = hashlib.sha256(request.arch.read_bytes()).hexdigest() if request.arch is not None else None
     except OSError as error:
         raise UserError(f"{request.arch}: cannot be read ({error.strerror}); give --arch an existing file") from error
     part = {} if request.scope is None else {"scope": request.scope.text}
-    return {"platform": request.platform, "arch": arch, "device": request.device, **part}
+    record = {kind: list[JsonValue](entries) for kind, entries in extension_record(request.extensions).items()}
+    own: dict[str, JsonValue] = {"extensions": dict[str, JsonValue](record)} if record else {}
+    return {"platform": request.platform, "arch": arch, "device": request.device, **part, **own}
 
 
 def _skills_version() -> str:

@@ -19,6 +19,7 @@ class TriageRequest:
     arch: Path | None = None
     device: int | None = None  # None: the busiest
     scope: Scope | None = None  # None: the whole trace
+    extensions: tuple[Path, ...] = ()  # Python files with models, categories and platforms
     analyst: Literal["rules"] = "rules"
     resume: bool = False
     use_cache: bool = True

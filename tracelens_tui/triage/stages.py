@@ -81,6 +81,7 @@ def _load(session: Session, request: TriageRequest) -> tuple[Analysis, TimeSplit
         arch=request.arch,
         device=request.device,
         scope=request.scope,
+        extensions=request.extensions,
         use_cache=request.use_cache,
         progress=lambda stage, done, total: session.progress("load", done, total, stage),
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.perf.categories import op_category
+from tracelens_tui.perf.registry import Registry
 from tracelens_tui.trace.intervals import segmented_union_length
 from tracelens_tui.trace.tree import EventTree, Int32, Int64
 from tracelens_tui.trace.types import Kind, Role, Trace
@@ -58,7 +59,7 @@ def gpu_work(analysis: Analysis) -> Work:
         launcher=_ids(_launchers(trace, tree, ids)),
         category=analysis.gpu["category"],
     )
-    return Work(analysis, gpu, _launcher_frame(trace, tree, gpu))
+    return Work(analysis, gpu, _launcher_frame(trace, tree, gpu, analysis.registry))
 
 
 def _ids(values: Int32) -> pl.Series:
@@ -83,7 +84,7 @@ def _code(names: pl.Series, name: str) -> int:
     return found if found is not None and names[found] == name else -1
 
 
-def _launcher_frame(trace: Trace, tree: EventTree, gpu: pl.DataFrame) -> pl.DataFrame:
+def _launcher_frame(trace: Trace, tree: EventTree, gpu: pl.DataFrame, registry: Registry) -> pl.DataFrame:
     linked = gpu.filter(pl.col("launcher").is_not_null()).with_columns(comm=pl.col("role") == Role.COMM)
     kernels = (
         linked.sort("comm", maintain_order=True)  # what an op computes says more about it than what it communicates
@@ -100,14 +101,15 @@ def _launcher_frame(trace: Trace, tree: EventTree, gpu: pl.DataFrame) -> pl.Data
         direct_ns=_direct_ns(linked.filter(~pl.col("comm")), ids),
         subtree_ns=pl.Series(_subtree_ns(tree, ids, linked)),
     )
-    return _categorised(frame, trace.names).sort("start_ns", "event")
+    return _categorised(frame, trace.names, registry).sort("start_ns", "event")
 
 
-def _categorised(frame: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
+def _categorised(frame: pl.DataFrame, names: pl.Series, registry: Registry) -> pl.DataFrame:
     """Replace ``kernels`` by ``category``, asked once per distinct (name, kernels)."""
     distinct = frame.group_by("name", "kernels", maintain_order=True).agg("event")
     category = [
-        op_category(name, tuple(names.gather(codes))) for name, codes in distinct.select("name", "kernels").rows()
+        op_category(name, tuple(names.gather(codes)), registry)
+        for name, codes in distinct.select("name", "kernels").rows()
     ]
     found = distinct.select("event", pl.Series("category", category, dtype=pl.String)).explode("event")
     return frame.drop("kernels").join(found, on="event", how="left")
