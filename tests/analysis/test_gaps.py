@@ -164,6 +164,11 @@ def test_the_host_event_is_the_innermost_of_the_launching_thread_at_the_middle()
     assert found == [("launch", 20, 80, "inner", "first", "second", True)]
 
 
+def test_steps_without_a_length_hold_no_gap():
+    found = rows(mark("ProfilerStep#1", 0, 0), kernel(1, 10, 10), kernel(2, 100, 10))
+    assert [in_step for *_, in_step in found] == [False]
+
+
 def test_gaps_in_steps_and_between_them():
     """A step lasts until the last work that it launched has ended."""
     found = rows(

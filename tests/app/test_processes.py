@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def started(monkeypatch, tmp_path) -> list[TriageRequest]:
     return requests
 
 
-def lay_run(place: Path, trace: Path, *, crashed: bool = False, options: dict[str, object] | None = None) -> None:
+def lay_run(place: Path, trace: Path, *, crashed: bool = False, options: Mapping[str, object] | None = None) -> None:
     """Write a small run directory by hand."""
     place.mkdir(parents=True)
     info = {

@@ -36,6 +36,10 @@ ALLOWANCE = 1 << 30
 _ADDRESSES = 8 << 30
 """Bytes of address space that one input may ask for."""
 
+PARTS = ("window", "busy", "idle", "compute", "comm", "exposed_comm", "memcpy", "exposed_memcpy")
+EXACT_US = 2**43
+"""Below it a float of microseconds tells every nanosecond."""
+
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
 
 

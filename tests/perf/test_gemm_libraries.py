@@ -198,7 +198,7 @@ def test_awq_gptq_machete():
 
 
 def test_int4_of_pytorch_and_bitsandbytes():
-    torch = cost("aten::_weight_int4pack_mm", [[M, K], [N // 8, K // 32, 32, 2], [], [1, N, 2]], [BF16, INT, "", BF16])
+    torch = cost("aten::_weight_int4pack_mm", [[M, K], [N // 8, K // 32, 32, 1], [], [1, N, 2]], [BF16, INT, "", BF16])
     assert torch.flops == FLOPS
     assert torch.bytes_read == 2 * M * K + N * K // 2 + 2 * 2 * N
     gemv = cost(

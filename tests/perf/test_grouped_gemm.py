@@ -10,7 +10,7 @@ G, M, K, N = 8, 4096, 512, 256
 ROWS, WEIGHTS, OUT = 2 * M * K, 2 * K * N, 2 * M * N  # bytes: rows, one group's weights, result
 
 
-def cost(name, dims, types=BF16, concrete=()) -> OpCost:
+def cost(name, dims, types: str | list[str] = BF16, concrete=()) -> OpCost:
     found = cost_of(args(name, dims, types, concrete))
     assert found is not None
     return found

@@ -64,6 +64,13 @@ def test_group_norm_of_both_spellings():
     assert alone == (5 * N + 96, 4 * (N + 32), 4 * N)
 
 
+def test_group_norm_keeps_its_statistics_in_the_type_of_the_input():
+    types = [BF16, "", "", S, S, S, S, S]
+    concrete = ["", "", "", "2", "6", "5", "3", "1e-05"]
+    found = figures("aten::native_group_norm", [[2, 6, 5], [], [], [], [], [], [], []], types, concrete)
+    assert found == (5 * 60 + 36, 120, 120 + 2 * 2 * 6)
+
+
 @pytest.mark.parametrize(
     ("weight", "flops", "read"), [([32, 32], 4 * N + 2 * 128, 4 * (N + 1024)), ([], 3 * N + 2 * 128, 4 * N)]
 )

@@ -20,8 +20,8 @@ N = 10 * 64 * 112 * 112
         # rounded up: (8 − 3 + 1) // 2 + 1 = 4, and the last window begins inside
         ("aten::max_pool2d_with_indices", [[1, 1, 8, 8], [], [], [], [], []],
          ["", "[3, 3]", "[2, 2]", "[0, 0]", "[1, 1]", "True"], (9 * 16, 128, 160)),
-        # rounded up to 4, but the last would begin in the padding: 3
-        ("aten::avg_pool2d", [[2, 5, 5], [], [], [], []], ["", "[1, 1]", "[2, 2]", "[0, 0]", "True"], (18, 100, 36)),
+        # rounded up (4 − 1 + 1) // 2 + 1 = 3, but the last window would begin outside: 2
+        ("aten::avg_pool2d", [[2, 4, 4], [], [], [], []], ["", "[1, 1]", "[2, 2]", "[0, 0]", "True"], (8, 64, 16)),
         ("aten::avg_pool2d", [[1, 3, 6, 9], [], [], [], []], ["", "[2, 3]", "[]", "[0, 0]", "False"],
          (6 * 27, 324, 54)),
         ("aten::_adaptive_avg_pool2d", [[10, 512, 7, 7], []], ["", "[1, 1]"], (250_880, 501_760, 10_240)),

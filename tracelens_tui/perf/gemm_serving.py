@@ -32,7 +32,8 @@ def _dynamic_quant(args: OpArgs) -> OpCost | None:
     if x is None or rows is None or weight is None:
         return None
     n, columns = weight.shape
-    product = Product(rows[0], n, 2 * columns) if rows[1] in {columns, 2 * columns} else None
+    in_bytes = weight.dtype is None or weight.dtype.bytes == 1
+    product = Product(rows[0], n, 2 * columns) if in_bytes and rows[1] in {columns, 2 * columns} else None
     narrow = x.dtype is not None and x.dtype.bytes == 1
     return product_cost(args, product, x, weight, Extras(out=BF16 if narrow else x.dtype, precision="fp4"))
 

@@ -18,7 +18,9 @@ def _stage(args: OpArgs, *, x: int, w: int, out: int, second: bool) -> OpCost | 
     """One projection: tokens M×K (or M×k×K) times E×N×K, to M×k×N (or, summed, to M×N)."""
     rows, weights, result = tensor(args, x), matrix(args, w, 3), tensor(args, out)
     spread = rows if second else result
-    if rows is None or weights is None or result is None or spread is None or len(spread.shape) != 3:
+    if rows is None or weights is None or result is None or spread is None:
+        return None
+    if not rows.shape or len(spread.shape) != 3:
         return None
     tokens, top_k = spread.shape[:2]
     experts = Experts(weights.shape[0], tokens, top_k, bytes_of_each(weights))

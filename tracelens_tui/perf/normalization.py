@@ -9,7 +9,8 @@ For n elements, C channels (layer and RMS norm: elements of the normalised shape
     its backward  n, 6 n for the gradient of the input, n with a weight, and for its gradient n (2 n over several rows)
 
 Bytes: input, weight, bias and the statistics that the call reads; the result, and the statistics that it keeps for the
-backward pass (in fp32 for narrower inputs).  Batch norm in training reads and writes the running ones besides.
+backward pass (in fp32 for narrower inputs, but for group norm).  Batch norm in training
+reads and writes the running ones besides.
 """
 
 import math
@@ -51,21 +52,22 @@ def _layer(args: OpArgs) -> OpCost | None:
     x, size = tensor(args, 0), _size(args, 1, 2)
     if x is None or size is None or x.numel % size:
         return None
-    return _centred(x, size, x.numel // size, _tensors(args, (2, 3)))
+    kept = elements(2 * (x.numel // size), accumulated(x.dtype))
+    return _centred(x, size, kept, _tensors(args, (2, 3)))
 
 
 def _group(args: OpArgs, *, groups_at: int, own: tuple[int, int], keeps: bool = True) -> OpCost | None:
-    """``[N, C, …]`` in so many groups of channels."""
+    """``[N, C, …]`` in so many groups of channels; statistics in the input's type."""
     x, groups = _of_rank(tensor(args, 0), 2), as_int(value(args, groups_at))
     if x is None or groups is None or groups < 1 or x.shape[1] % groups:
         return None
-    return _centred(x, x.shape[1], x.shape[0] * groups if keeps else 0, _tensors(args, own))
+    kept = elements(2 * x.shape[0] * groups, x.dtype) if keeps else None
+    return _centred(x, x.shape[1], kept, _tensors(args, own))
 
 
-def _centred(x: Tensor, size: int, kept: int, own: Sequence[Tensor | None]) -> OpCost:
-    """The forward of a norm that computes mean and variance, and keeps so many of each."""
-    statistics = elements(2 * kept, accumulated(x.dtype))
-    return vector(6 * size + 5 * x.numel, [x, *own], [x, statistics], x.dtype, _params(x, size, training=True))
+def _centred(x: Tensor, size: int, kept: Tensor | None, own: Sequence[Tensor | None]) -> OpCost:
+    """The forward of a norm that computes mean and variance; ``kept`` of them are results."""
+    return vector(6 * size + 5 * x.numel, [x, *own], [x, kept], x.dtype, _params(x, size, training=True))
 
 
 def _rms(args: OpArgs) -> OpCost | None:

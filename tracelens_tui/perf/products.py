@@ -5,14 +5,17 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tracelens_tui.perf.dtypes import Dtype, dtype_of, dtype_of_code, matrix_precision
 from tracelens_tui.perf.operands import Tensor, as_text, bytes_of, moved, tensor, total, value
 from tracelens_tui.perf.parse import as_int
+from tracelens_tui.perf.transposition import transposition
 from tracelens_tui.perf.types import OpArgs, OpCost, Unit
+
+Params = dict[str, int | float | str | bool]
 
 BF16 = dtype_of("bfloat16")
 
@@ -71,7 +74,7 @@ def product_cost(
         bytes_written=bytes_of(product.outputs, extras.out if extras.out is not None else a.dtype),
         unit=extras.unit,
         precision=extras.precision or operand_precision(args, a.dtype),
-        params=_params(product, a, b, has_bias=bias is not None),
+        params=_params(product, a, b, has_bias=bias is not None) | _transposed(args),
     )
 
 
@@ -85,7 +88,12 @@ def operand_precision(args: OpArgs, operand: Dtype | None) -> str | None:
     return precision
 
 
-def _params(product: Product, a: Tensor, b: Tensor, *, has_bias: bool) -> Mapping[str, int | float | str | bool]:
+def _transposed(args: OpArgs) -> Params:
+    letters = transposition(args.kernels)
+    return {} if letters is None else {"transpose": letters}
+
+
+def _params(product: Product, a: Tensor, b: Tensor, *, has_bias: bool) -> Params:
     return {
         "B": product.batch,
         "M": product.m,

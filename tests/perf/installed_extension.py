@@ -1,0 +1,3 @@
+"""An extension as a package would install it; the tests announce it."""
+
+CATEGORIES = {"installed::op": "MyOps"}
