@@ -3,7 +3,9 @@
 import pytest
 
 from tests.perf.calling import BF16, args
+from tracelens_tui.perf.platforms import load_platform
 from tracelens_tui.perf.registry import cost_of
+from tracelens_tui.perf.roofline import roof_range
 from tracelens_tui.perf.types import OpCost
 
 NAME = "flash_attn::_flash_attn_varlen_forward"
@@ -45,6 +47,17 @@ def test_self_attention_lies_between_equal_and_extreme_lengths():
     assert cost.bytes_moved == 4 * 2 * 100 * 64
     causal = packed(100, 100, 4, (60, 60), causal=True)
     assert causal.flops_range == (PER_PAIR * (60**2 + 40**2 // 3) // 2, PER_PAIR * (60**2 + 40**2) // 2)
+
+
+def test_a_range_of_flops_is_a_range_of_roofs():
+    """100,000 tokens, the longest 60,000: compute-bound at both ends."""
+    cost, platform = packed(100_000, 100_000, 4, (60_000, 60_000)), load_platform("MI300X")
+    ends = roof_range(cost, platform)
+    assert ends is not None
+    least = (2 * 60_000**2 + 2 * 40_000**2 // 3) // 2
+    expected = [PER_PAIR * pairs / 708e3 for pairs in (least, 60_000**2 + 40_000**2)]
+    assert [end.time_ns for end in ends] == pytest.approx(expected)
+    assert {end.bound for end in ends} == {"compute"}
 
 
 @pytest.mark.parametrize(

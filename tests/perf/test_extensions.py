@@ -98,7 +98,9 @@ def test_without_extensions_nothing_changes():
 def test_the_later_one_wins(written):
     first = written(HEAD + "CATEGORIES = {'a': 'One', 'b': 'One'}", "one.py")
     second = written(HEAD + "CATEGORIES = {'b': 'Two'}", "two.py")
-    assert load_extensions([first, second]).categories == {"a": "One", "b": "Two"}
+    own = load_extensions([first, second])
+    assert own.categories == {"a": "One", "b": "Two"}
+    assert op_category("b", registry=own.registry()) == "Two"
 
 
 def test_an_own_gpu_replaces_one_of_the_same_name(written):

@@ -31,5 +31,12 @@ def test_extending_twice_keeps_the_first_extension():
     assert op_category("other::op") == "other"
 
 
+def test_the_number_behind_a_name_of_sglang_is_no_part_of_it():
+    name = "sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale"
+    assert default_registry().model(f"{name}_17") is default_registry().model(name)
+    assert op_category(f"{name}_17") == "GEMM"
+    assert default_registry().model("aten::mm_17") is None
+
+
 def test_an_empty_registry_models_nothing():
     assert Registry([]).cost_of(args("aten::mm", [[2, 2], [2, 2]], FP32)) is None

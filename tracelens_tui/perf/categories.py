@@ -12,7 +12,7 @@ from importlib.resources import files
 import msgspec
 
 from tracelens_tui.perf.kernels import CATEGORY_OF_CLASS, rule_of
-from tracelens_tui.perf.registry import Registry, default_registry
+from tracelens_tui.perf.registry import Registry, default_registry, plain_name
 from tracelens_tui.perf.types import BY_KERNEL
 from tracelens_tui.trace.roles import is_collective, is_copy
 
@@ -27,7 +27,7 @@ def op_category(name: str, kernels: Sequence[str] = (), registry: Registry | Non
     The first kernel whose category is not "other" decides for an op of unknown name; copies and sets are "other".
     """
     models = registry or default_registry()
-    known = models.category(name) or _named_categories().get(name)
+    known = models.category(name) or _named_categories().get(plain_name(name))
     if known is not None:
         return known
     model = models.model(name)

@@ -1,5 +1,6 @@
 """Which perf model an op has.  A registry is a value: extending it gives a new one, nothing is registered on import."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -12,6 +13,14 @@ from tracelens_tui.perf import (
     vector_families,
 )
 from tracelens_tui.perf.types import OpArgs, OpCost, OpModel
+
+_NUMBERED = re.compile(r"(sglang_profiler::\w+?)_\d+")
+
+
+def plain_name(name: str) -> str:
+    """Return an op's name without the number that SGLang's profiler puts behind each of its ops."""
+    numbered = _NUMBERED.fullmatch(name)
+    return name if numbered is None else numbered[1]
 
 
 class Registry:
@@ -41,7 +50,7 @@ class Registry:
 
     def model(self, name: str) -> OpModel | None:
         """Return the model of an op, None if it has none."""
-        known = self._by_name.get(name)
+        known = self._by_name.get(name) or self._by_name.get(plain_name(name))
         if known is not None:
             return known
         return next((model for prefix, model in self._prefixed if name.startswith(prefix)), None)
