@@ -9,7 +9,7 @@ import pytest
 
 from tests.triage.making import MI300X, Tracing
 from tracelens_tui.cli import main
-from tracelens_tui.run.manifest import AnalysisJson
+from tracelens_tui.run.analysis_file import AnalysisJson
 
 STRIDED = "void at::native::elementwise_kernel_manual_unroll<128, 8, at::native::gpu_kernel_impl>"
 

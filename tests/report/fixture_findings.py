@@ -1,6 +1,7 @@
 """The findings of the hand-made run and their ranking; see ``fixture_run``."""
 
 from tests.report.fixture_metrics import all_metrics
+from tracelens_tui.run.category_files import CategoryMetrics, OperationMetrics
 from tracelens_tui.run.findings import (
     Evidence,
     Finding,
@@ -13,7 +14,6 @@ from tracelens_tui.run.findings import (
     PriorityData,
     RankedFinding,
 )
-from tracelens_tui.run.manifest import CategoryMetrics, OperationMetrics
 
 FUSED_KERNEL = "vectorized_elementwise_kernel<4, at::native::AddFunctor>"
 

@@ -1,6 +1,6 @@
 """The metrics of the hand-made run; see ``fixture_run``."""
 
-from tracelens_tui.run.manifest import CategoryMetrics, OperationEfficiency, OperationMetrics
+from tracelens_tui.run.category_files import CategoryMetrics, OperationEfficiency, OperationMetrics
 
 KERNEL = "Cijk_Alik_Bljk_BBS_BH_MT256x224x64"
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from tests.report.fixture_findings import findings_files, priority
 from tests.report.fixture_metrics import all_metrics
 from tracelens_tui import __version__
+from tracelens_tui.run.category_files import CategoryMetadata
 from tracelens_tui.run.manifest import (
     CategoryManifest,
-    CategoryMetadata,
     GpuUtilization,
     ManifestCategory,
     ModelInfo,

@@ -116,7 +116,7 @@ def test_no_impact_where_no_roofline_is_known(run: RunDir) -> None:
 
 
 def _metrics_schema() -> Any:
-    from tracelens_tui.run.manifest import CategoryMetrics
+    from tracelens_tui.run.category_files import CategoryMetrics
 
     return CategoryMetrics
 

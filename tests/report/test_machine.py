@@ -7,7 +7,7 @@ import pytest
 from tests.report.editing import edit
 from tracelens_tui.report.inputs import read_inputs
 from tracelens_tui.report.machine import report_json
-from tracelens_tui.run.manifest import AnalysisOperation
+from tracelens_tui.run.analysis_file import AnalysisOperation
 from tracelens_tui.run.store import RunDir
 
 

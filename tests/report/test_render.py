@@ -12,8 +12,8 @@ from tracelens_tui.report import charts
 from tracelens_tui.report.check_structure import SECTIONS, structure_problems
 from tracelens_tui.report.document import Document
 from tracelens_tui.report.render import findings_markdown, write_findings, write_report
+from tracelens_tui.run.analysis_file import AnalysisJson
 from tracelens_tui.run.findings import FindingsFile
-from tracelens_tui.run.manifest import AnalysisJson
 from tracelens_tui.run.store import MANIFEST, RunDir
 
 

@@ -10,7 +10,7 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.report.check_structure import SECTIONS, structure_problems
 from tracelens_tui.report.document import Document
 from tracelens_tui.report.render import write_report
-from tracelens_tui.run.manifest import AnalysisJson
+from tracelens_tui.run.analysis_file import AnalysisJson
 from tracelens_tui.run.store import MANIFEST, PRIORITY, RunDir
 
 

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from tests.run.making import finding, findings_file, info
 from tracelens_tui.errors import UserError
+from tracelens_tui.run.category_files import OperationEfficiency, OperationMetrics
 from tracelens_tui.run.findings import FindingsFile, Impact
-from tracelens_tui.run.manifest import ModelInfo, OperationEfficiency, OperationMetrics, RunInfo
+from tracelens_tui.run.manifest import ModelInfo, RunInfo
 from tracelens_tui.run.store import FOLDERS, RUN, RunDir, default_run_dir, read_json
 from tracelens_tui.run.store import findings_file as findings_path
 

@@ -11,10 +11,11 @@ from tracelens_tui.report.findings_check import TITLE_LIMIT
 from tracelens_tui.report.forbidden import forbidden_claims
 from tracelens_tui.triage import advice
 from tracelens_tui.triage.agents import AGENTS
+from tracelens_tui.triage.idle_advice import idle_rules
 from tracelens_tui.triage.match import applies, subjects
 
 COMPUTE = [agent.id for agent in AGENTS if agent.tier == "compute"]
-RULES = [rule for agent in COMPUTE for rule in advice.rules_of(agent)] + list(advice.idle_rules())
+RULES = [rule for agent in COMPUTE for rule in advice.rules_of(agent)] + list(idle_rules())
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

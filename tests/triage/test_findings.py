@@ -10,8 +10,9 @@ import pytest
 
 from tests.triage.making import BF16, STRIDED, TENSILE, VECTORISED, Tracing
 from tracelens_tui.report.validate import validate_run
+from tracelens_tui.run.category_files import CategoryMetrics
 from tracelens_tui.run.findings import FindingsFile, PriorityData
-from tracelens_tui.run.manifest import CategoryManifest, CategoryMetrics
+from tracelens_tui.run.manifest import CategoryManifest
 from tracelens_tui.run.store import RunDir
 from tracelens_tui.triage.advice import When, rules_of
 from tracelens_tui.triage.compute_common import confidence_of

@@ -4,11 +4,12 @@ import pytest
 
 from tests.triage.making import TENSILE, Tracing, context
 from tracelens_tui.analysis.gap_causes import CAUSES
+from tracelens_tui.run.category_files import ImpactEstimate
 from tracelens_tui.run.findings import FindingsFile
-from tracelens_tui.run.manifest import CpuIdleMetrics, IdleCause, IdleUtilization, ImpactEstimate, KernelAnalysis
+from tracelens_tui.run.idle_files import CpuIdleMetrics, IdleCause, IdleUtilization, KernelAnalysis
 from tracelens_tui.run.store import RunDir
-from tracelens_tui.triage.advice import idle_rules
 from tracelens_tui.triage.idle import CauseFacts, LaunchFacts
+from tracelens_tui.triage.idle_advice import idle_rules
 from tracelens_tui.triage.idle_pack import idle_pack
 from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 

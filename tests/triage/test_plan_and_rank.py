@@ -6,28 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracelens_tui.run.category_files import CategoryMetrics, OperationEfficiency, OperationMetrics
 from tracelens_tui.run.findings import Finding, FindingsFile, Impact
-from tracelens_tui.run.manifest import (
-    CategoryManifest,
-    CategoryMetrics,
-    GpuUtilization,
-    ManifestCategory,
-    OperationEfficiency,
-    OperationMetrics,
-)
+from tracelens_tui.run.manifest import CategoryManifest, GpuUtilization, ManifestCategory
 from tracelens_tui.triage.failures import TriageError
+from tracelens_tui.triage.idle_stage import idle_decision
 from tracelens_tui.triage.impact import gap_percent, impact_of
 from tracelens_tui.triage.plan import decisions, planned
 from tracelens_tui.triage.rank import check_total, priority_data, ranked
 
 
-def manifest(idle=10.0, **times):
+def manifest(**times):
     use = GpuUtilization(
         total_time_ms=100.0,
         computation_time_percent=80.0,
         exposed_comm_time_percent=0.0,
         exposed_memcpy_time_percent=0.0,
-        idle_time_percent=idle,
+        idle_time_percent=10.0,
     )
     entries = [
         ManifestCategory(name="cpu_idle", display_name="Idle", skill="cpu-idle", tier="system", ops_count=0),
@@ -57,9 +52,19 @@ def finding(identity, mid, *, low=None, title="T", category="gemm"):
 
 @pytest.mark.parametrize(("idle", "runs"), [(15.0, False), (15.0001, True), (0.0, False), (99.0, True)])
 def test_idle_time_needs_more_than_fifteen_percent(idle, runs):
-    decision = decisions(manifest(idle=idle))[0]
-    assert (decision.agent.id, decision.planned, decision.number) == ("cpu-idle", runs, idle)
-    assert ("> 15 %" if runs else "<= 15 %") in decision.rule
+    decided, rule = idle_decision(idle)
+    assert decided is runs
+    assert ("> 15 %" if runs else "<= 15 %") in rule
+
+
+def test_a_system_agent_is_planned_as_its_entry_says():
+    found = manifest()
+    entry = found.categories[0].model_copy(
+        update={"planned": False, "plan_rule": "no copies", "plan_number": 3.5, "plan_unit": "ms"}
+    )
+    decision = decisions(found.model_copy(update={"categories": [entry]}))[0]
+    assert (decision.agent.id, decision.tier) == ("cpu-idle", "system")
+    assert (decision.planned, decision.rule, decision.number, decision.unit) == (False, "no copies", 3.5, "ms")
 
 
 def test_a_category_that_cannot_reach_a_card_is_skipped():
@@ -73,8 +78,8 @@ def test_a_category_that_cannot_reach_a_card_is_skipped():
 
 
 def test_the_manifest_carries_the_plan():
-    entry = planned(manifest(idle=16.0)).categories[0]
-    assert (entry.planned, entry.plan_number) == (True, 16.0)
+    entry = planned(manifest(gemm=0.4)).categories[1]
+    assert (entry.planned, entry.plan_number) == (False, pytest.approx(0.4))
 
 
 def test_rank_by_mid_then_low_then_title():

@@ -9,7 +9,8 @@ from tracelens_tui.report.check_ranking import ranking_problems
 from tracelens_tui.report.findings_check import check_findings
 from tracelens_tui.report.inputs import Inputs
 from tracelens_tui.report.sources import Sources, same
-from tracelens_tui.run.manifest import CategoryManifest, CategoryMetadata, CategoryMetrics, OperationMetrics, TimeNs
+from tracelens_tui.run.category_files import CategoryMetadata, CategoryMetrics, OperationMetrics
+from tracelens_tui.run.manifest import CategoryManifest, TimeNs
 from tracelens_tui.run.store import MANIFEST, RunDir, findings_file, metrics_file, table_file
 
 UNIFIED = table_file("unified_perf_summary")

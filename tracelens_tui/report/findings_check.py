@@ -11,8 +11,8 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.report.evidence import bare_numbers, malformed_references, references
 from tracelens_tui.report.forbidden import forbidden_claims
 from tracelens_tui.report.sources import Sources, same
+from tracelens_tui.run.category_files import CategoryMetrics, OperationMetrics
 from tracelens_tui.run.findings import Finding, FindingsFile, Operation
-from tracelens_tui.run.manifest import CategoryMetrics, OperationMetrics
 from tracelens_tui.run.store import RunDir, metrics_file
 
 LOW_SCALE = 0.75

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.report.sources import read_csv
+from tracelens_tui.run.category_files import CategoryMetadata, CategoryMetrics
 from tracelens_tui.run.findings import Finding, FindingsFile, PriorityData, RankedFinding, Tier
-from tracelens_tui.run.manifest import CategoryManifest, CategoryMetadata, CategoryMetrics, ModelInfo
+from tracelens_tui.run.manifest import CategoryManifest, ModelInfo
 from tracelens_tui.run.store import MANIFEST, MODEL_INFO, PRIORITY, RunDir, metrics_file, table_file
 
 _MINOR_CODES = {"archive_member", "trailing_bytes", "rounded_time", "repaired_text"}

@@ -5,8 +5,9 @@ from tracelens_tui.perf.types import Dims, Shape
 from tracelens_tui.report import summary
 from tracelens_tui.report.evidence import resolve
 from tracelens_tui.report.inputs import Inputs, Ranked
+from tracelens_tui.run.analysis_file import AnalysisFinding, AnalysisJson, AnalysisOperation, TimeUs
+from tracelens_tui.run.category_files import OperationMetrics
 from tracelens_tui.run.findings import Operation
-from tracelens_tui.run.manifest import AnalysisFinding, AnalysisJson, AnalysisOperation, OperationMetrics, TimeUs
 
 TENSORS_SHOWN = 16  # of each list of tensors: an optimizer's lists hold hundreds
 

@@ -12,7 +12,7 @@ from tracelens_tui.report.document import Document
 from tracelens_tui.report.inputs import Inputs, read_inputs
 from tracelens_tui.report.machine import report_json
 from tracelens_tui.report.render import report_markdown
-from tracelens_tui.run.manifest import AnalysisJson
+from tracelens_tui.run.analysis_file import AnalysisJson
 from tracelens_tui.run.store import CHART, REPORT, REPORT_JSON, RunDir
 
 PROGRAM = "tracelens-tui"

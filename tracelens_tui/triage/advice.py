@@ -13,7 +13,6 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tracelens_tui import resources
-from tracelens_tui.analysis.gap_causes import CAUSES
 from tracelens_tui.run.findings import Confidence
 from tracelens_tui.triage.traits import TRAITS
 
@@ -38,28 +37,11 @@ MATCH_FACTS = (
 )
 """Facts of the operations that a rule matched; see ``compute_common.match_facts``."""
 
-IDLE_FACTS = (
-    "idle",
-    "share",
-    "gaps",
-    "mean",
-    "longest",
-    "function",
-    "function_share",
-    "call",
-    "busy",
-    "launches",
-    "interval",
-    "delay",
-    "kernel_time",
-)
-"""Facts of the idle time of one cause; see ``idle_pack``."""
-
 Sentences = list[str]
 
 
-def _pattern(text: str | None) -> str | None:
-    """The text of a regular expression, if it is one."""
+def checked_pattern(text: str | None) -> str | None:
+    """Return the text of a regular expression; raises ValueError where it is none."""
     try:
         re.compile(text or "")
     except re.error as error:
@@ -120,7 +102,7 @@ class When(Data):
     @field_validator("op", "kernel", "no_kernel")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        return _pattern(pattern)
+        return checked_pattern(pattern)
 
     @field_validator("traits")
     @classmethod
@@ -129,31 +111,6 @@ class When(Data):
         if unknown:
             raise ValueError(f"unknown traits: {sorted(unknown)}")
         return traits
-
-
-class IdleWhen(Data):
-    """The condition of a rule on the idle time of one cause: every field that is given must hold."""
-
-    vendor: Literal["AMD", "NVIDIA"] | None = None
-    cause: list[str] = []
-    function: str | None = None  # searched in the function responsible for most of the time
-    call: str | None = None  # searched in the host event that takes most of it
-    busy: Range | None = None  # % of the window
-    kernel_time_us: Range | None = None  # median kernel
-    host_recorded: bool | None = None
-
-    @field_validator("cause")
-    @classmethod
-    def _known(cls, causes: list[str]) -> list[str]:
-        unknown = set(causes) - set(CAUSES)
-        if unknown:
-            raise ValueError(f"unknown causes: {sorted(unknown)}")
-        return causes
-
-    @field_validator("function", "call")
-    @classmethod
-    def _compiles(cls, pattern: str | None) -> str | None:
-        return _pattern(pattern)
 
 
 class Constant(Data):
@@ -205,16 +162,6 @@ class Rule(RuleText):
         return {*MATCH_FACTS, *self.constants, *(name for trait in self.when.traits for name in TRAITS[trait].provides)}
 
 
-class IdleRule(RuleText):
-    """Advice on idle time of one cause."""
-
-    when: IdleWhen
-
-    def provided(self) -> set[str]:
-        """Return the names that the texts may refer to."""
-        return {*IDLE_FACTS, *self.constants}
-
-
 AnyRule = TypeVar("AnyRule", bound=RuleText)
 
 
@@ -228,13 +175,24 @@ class RuleBook(Data, Generic[AnyRule]):
 @cache
 def rules_of(agent: str) -> tuple[Rule, ...]:
     """Return the checked rules of a compute sub-agent, in order; raises ValueError where the file is wrong."""
-    return _checked(agent, RuleBook[Rule])
+    return checked_rules(agent, RuleBook[Rule])
 
 
-@cache
-def idle_rules() -> tuple[IdleRule, ...]:
-    """Return the checked rules of the idle analysis, in order; raises ValueError where the file is wrong."""
-    return _checked("cpu-idle", RuleBook[IdleRule])
+def checked_rules(agent: str, schema: type[RuleBook[AnyRule]]) -> tuple[AnyRule, ...]:
+    """Return the rules of a sub-agent's file, in order; raises ValueError where the file is wrong."""
+    path = resources.SKILLS / agent / "rules.json"
+    try:
+        book = schema.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ValueError(f"{path} is no valid rule file: {error}") from error
+    problems = [problem for rule in book.rules for problem in _problems(rule)]
+    ids = [rule.id for rule in book.rules]
+    problems += [f"{one} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
+    if book.agent != agent:
+        problems.append(f"it is the file of {book.agent}")
+    if problems:
+        raise ValueError(f"{path}: " + "; ".join(problems))
+    return tuple(book.rules)
 
 
 def all_rules(agent: str) -> tuple[Rule, ...]:
@@ -253,22 +211,6 @@ def qualified(text: str, rule: RuleText) -> str:
 def references(texts: Iterable[str]) -> list[str]:
     """Return the names that the texts refer to, each once, in order."""
     return list(dict.fromkeys(name for text in texts for name in REFERENCE.findall(text)))
-
-
-def _checked(agent: str, schema: type[RuleBook[AnyRule]]) -> tuple[AnyRule, ...]:
-    path = resources.SKILLS / agent / "rules.json"
-    try:
-        book = schema.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise ValueError(f"{path} is no valid rule file: {error}") from error
-    problems = [problem for rule in book.rules for problem in _problems(rule)]
-    ids = [rule.id for rule in book.rules]
-    problems += [f"{one} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
-    if book.agent != agent:
-        problems.append(f"it is the file of {book.agent}")
-    if problems:
-        raise ValueError(f"{path}: " + "; ".join(problems))
-    return tuple(book.rules)
 
 
 def _problems(rule: RuleText) -> list[str]:

@@ -17,7 +17,12 @@ class AgentSpec:
 
 GEMM = AgentSpec("gemm", "compute", ("gemm", "groupedgemm_fwd", "groupedgemm_bwd"))
 ATTENTION = AgentSpec("attention", "compute", ("sdpa_fwd", "sdpa_bwd", "inferenceattention"))
+MOE = AgentSpec("moe", "compute", ("moe_fused", "moe_unfused"))
 ELEMENTWISE = AgentSpec("elementwise", "compute", ("elementwise",))
+REDUCE = AgentSpec("reduce", "compute", ("reduce",))
+NORM = AgentSpec("norm", "compute", ("norm", "norm_fwd", "norm_bwd", "rmsnorm"))
+CONVOLUTION = AgentSpec("convolution", "compute", ("convolution", "conv_fwd", "conv_bwd"))
+TRITON = AgentSpec("triton", "compute", ("triton",))
 GENERIC = AgentSpec("generic", "compute", ())
 """Takes every compute category that no other agent covers."""
 CPU_IDLE = AgentSpec("cpu-idle", "system", ("cpu_idle",))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from tracelens_tui.run.manifest import CategoryFinding
+from tracelens_tui.run.category_files import CategoryFinding
 from tracelens_tui.run.store import metrics_file, table_file
 from tracelens_tui.text import plain
 from tracelens_tui.triage.advice import Rule, references

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.perf.parse import op_args
+from tracelens_tui.run.category_files import CategoryMetrics
 from tracelens_tui.run.findings import SCHEMA_VERSION, Schema
-from tracelens_tui.run.manifest import CategoryMetrics
 from tracelens_tui.run.store import AGENTS
 from tracelens_tui.triage.facts import OtherOp, RunContext
 from tracelens_tui.triage.idle import has_stacks

@@ -6,17 +6,13 @@ import msgspec
 
 from tracelens_tui.perf.parse import as_float, op_args
 from tracelens_tui.report.sources import read_csv
-from tracelens_tui.run.findings import Operation
-from tracelens_tui.run.manifest import (
-    CategoryManifest,
-    CategoryMetrics,
-    CpuIdleMetrics,
-    ManifestCategory,
-    OperationMetrics,
-)
+from tracelens_tui.run.category_files import CategoryMetrics, OperationMetrics
+from tracelens_tui.run.findings import Operation, Schema
+from tracelens_tui.run.idle_files import CpuIdleMetrics
+from tracelens_tui.run.manifest import CategoryManifest, ManifestCategory
 from tracelens_tui.run.store import RunDir, metrics_file, ops_file
 from tracelens_tui.triage.advice import all_rules
-from tracelens_tui.triage.agents import agent_of
+from tracelens_tui.triage.agents import CPU_IDLE, agent_of
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.clusters import compute_pack
 from tracelens_tui.triage.context import CONTEXT, ContextFile, run_context
@@ -25,6 +21,9 @@ from tracelens_tui.triage.pack import EvidenceFile, evidence_file
 
 MEAN_DIFFERS = 0.01
 Row = Mapping[str, str]
+
+SYSTEM_METRICS: Mapping[str, type[Schema]] = {CPU_IDLE.id: CpuIdleMetrics}
+"""Schema of the metrics file of each system sub-agent."""
 
 
 def assignments(run: RunDir, manifest: CategoryManifest) -> list[Assignment]:
@@ -87,7 +86,7 @@ def _compute(run: RunDir, entry: ManifestCategory, metrics: CategoryMetrics, con
     agent = agent_of(entry.name)
     ops = op_facts(entry.name, metrics, read_csv(run.absolute(ops_file(entry.name))))
     pack = compute_pack(entry.name, ops, metrics.category_findings, context, all_rules(agent.id))
-    return Assignment(agent=agent, entry=entry, metrics=metrics, idle=None, ops=ops, run=context, pack=pack)
+    return Assignment(agent=agent, entry=entry, metrics=metrics, system=None, ops=ops, run=context, pack=pack)
 
 
 def _system(run: RunDir, entry: ManifestCategory, context: RunContext) -> Assignment:
@@ -97,7 +96,7 @@ def _system(run: RunDir, entry: ManifestCategory, context: RunContext) -> Assign
         agent=agent,
         entry=entry,
         metrics=None,
-        idle=run.read_json(metrics_file(entry.name), CpuIdleMetrics),
+        system=run.read_json(metrics_file(entry.name), SYSTEM_METRICS[agent.id]),
         ops=(),
         run=context,
         pack=file.categories[entry.name],

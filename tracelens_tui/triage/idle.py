@@ -8,15 +8,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracelens_tui.analysis.model import Analysis, TimeSplit
-from tracelens_tui.run.manifest import CpuIdleMetrics, IdleCause, IdleUtilization, ImpactEstimate, KernelAnalysis
+from tracelens_tui.run.category_files import ImpactEstimate
+from tracelens_tui.run.idle_files import CpuIdleMetrics, IdleCause, IdleUtilization, KernelAnalysis
 from tracelens_tui.text import plain
 from tracelens_tui.trace.types import Kind
 from tracelens_tui.triage.impact import impact_of
 from tracelens_tui.triage.metrics import NS_PER_MS
 from tracelens_tui.triage.origins import NAME_LIMIT, is_user_frame
-from tracelens_tui.triage.plan import IDLE_PERCENT
 
 SHORT_NS = 10_000
+IDLE_PERCENT = 15.0
+"""The sub-agent runs where more of the window is idle."""
 
 _FRAMEWORK_FRAME = re.compile(r"(^|/)torch/(nn|functional|_tensor|_ops|_jit|utils/_|overrides|amp|autograd|_refs)")
 

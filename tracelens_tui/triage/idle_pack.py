@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from tracelens_tui.run.manifest import CpuIdleMetrics
+from tracelens_tui.run.idle_files import CpuIdleMetrics
 from tracelens_tui.run.store import metrics_file
-from tracelens_tui.triage.advice import IdleRule, IdleWhen, references
+from tracelens_tui.triage.advice import references
 from tracelens_tui.triage.facts import RunContext
 from tracelens_tui.triage.idle import CauseFacts, LaunchFacts
+from tracelens_tui.triage.idle_advice import IdleRule, IdleWhen
 from tracelens_tui.triage.impact import MIN_MID, impact_of
 from tracelens_tui.triage.pack import CategoryPack, Cluster, Fact, Facts, Match, span
 

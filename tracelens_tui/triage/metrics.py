@@ -10,7 +10,7 @@ import polars as pl
 from tracelens_tui.perf.parse import op_args
 from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.perf.types import Dims, Shape
-from tracelens_tui.run.manifest import (
+from tracelens_tui.run.category_files import (
     CategoryFinding,
     CategoryMetrics,
     ImpactEstimate,

@@ -7,8 +7,6 @@ from tracelens_tui.run.manifest import CategoryManifest, ManifestCategory
 from tracelens_tui.triage.agents import AgentSpec, agent_of
 from tracelens_tui.triage.impact import MIN_MID
 
-IDLE_PERCENT = 15.0
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -51,10 +49,10 @@ def planned(manifest: CategoryManifest) -> CategoryManifest:
 def _decide(category: ManifestCategory, manifest: CategoryManifest) -> Decision:
     agent = agent_of(category.name)
     use = manifest.gpu_utilization
-    if agent.tier == "system":
-        idle = use.idle_time_percent
-        rule = f"idle time of the window {'>' if idle > IDLE_PERCENT else '<='} {IDLE_PERCENT:g} %"
-        return Decision(agent, category.name, idle > IDLE_PERCENT, rule, idle)
+    if category.tier == "system":  # decided where its metrics were computed
+        return Decision(
+            agent, category.name, category.planned, category.plan_rule, category.plan_number or 0.0, category.plan_unit
+        )
     time = category.gpu_kernel_time_ms or 0.0
     share = 100 * time / use.total_time_ms if use.total_time_ms else 0.0
     enough = share >= MIN_MID

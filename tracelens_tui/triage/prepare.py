@@ -3,8 +3,7 @@
 After this stage the trace is not needed any more: a resumed run goes on from the run directory.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -15,16 +14,9 @@ from tracelens_tui.analysis.part import elsewhere_sentence
 from tracelens_tui.analysis.steady import steps_note
 from tracelens_tui.analysis.tables import all_tables
 from tracelens_tui.analysis.tables.write import csv_bytes, write_frames
+from tracelens_tui.run.category_files import TimeBreakdown
 from tracelens_tui.run.findings import Schema
-from tracelens_tui.run.manifest import (
-    CategoryManifest,
-    CategoryMetadata,
-    GpuUtilization,
-    ManifestCategory,
-    PartInfo,
-    TimeBreakdown,
-    TimeNs,
-)
+from tracelens_tui.run.manifest import CategoryManifest, GpuUtilization, ManifestCategory, PartInfo, TimeNs
 from tracelens_tui.run.store import (
     MANIFEST,
     TABLES,
@@ -34,37 +26,20 @@ from tracelens_tui.run.store import (
     ops_file,
 )
 from tracelens_tui.text import plain
-from tracelens_tui.triage.advice import idle_rules
-from tracelens_tui.triage.agents import CPU_IDLE, agent_of, category_name
-from tracelens_tui.triage.context import CONTEXT, ContextFile, context_file, run_context
-from tracelens_tui.triage.idle import idle_causes, idle_metrics, launch_facts
-from tracelens_tui.triage.idle_pack import idle_pack
+from tracelens_tui.triage.agents import agent_of, category_name
+from tracelens_tui.triage.context import CONTEXT, context_file
+from tracelens_tui.triage.idle_stage import prepare_idle
 from tracelens_tui.triage.metrics import NS_PER_MS, category_metrics
 from tracelens_tui.triage.model_identification import EVIDENCE, model_evidence
-from tracelens_tui.triage.origins import Origin, origins
-from tracelens_tui.triage.pack import EvidenceFile, evidence_file
+from tracelens_tui.triage.origins import origins
 from tracelens_tui.triage.plan import planned
+from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, category_metadata
 
 UNKNOWN_GPU = "Unknown GPU"
-IDLE = "cpu_idle"
 KERNELS_SHOWN = 12
 SYNC_FACTOR = 5
+_SYSTEM: tuple[Callable[[PrepareSource], SystemPart], ...] = (prepare_idle,)
 _NOTE = "gpu_kernel_time_ms is the sum over calls of the union of a call's GPU intervals, on the chosen device."
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The analysis with what several files need of it."""
-
-    analysis: Analysis
-    split: TimeSplit
-    unified: pl.DataFrame
-    ops: pl.DataFrame  # rows of the chosen device
-    kernels: Mapping[int, list[str]]
-    origins: Mapping[int, Origin]
-    utilization: GpuUtilization
-    platform: str
-    trace: str
 
 
 def prepare(run: RunDir, analysis: Analysis, split: TimeSplit, trace: Path) -> list[str]:
@@ -72,21 +47,22 @@ def prepare(run: RunDir, analysis: Analysis, split: TimeSplit, trace: Path) -> l
     tables = all_tables(analysis)
     paths = [f"{TABLES}/{path.name}" for path in write_frames(tables, run.tables, "csv")]
     source = _source(analysis, split, tables["unified_perf_summary"], trace)
-    context = context_file(analysis, split)
-    models: dict[str, Schema] = {CONTEXT: context, EVIDENCE: model_evidence(analysis)}
+    models: dict[str, Schema] = {CONTEXT: source.context, EVIDENCE: model_evidence(analysis)}
     entries: list[ManifestCategory] = []
     for display in _categories(source.ops):
         entry = _write_category(run, source, display, models)
         paths.append(ops_file(entry.name))
         entries.append(entry)
-    idle = _idle_entry(source, context, models)
-    models[MANIFEST] = _manifest(source, [idle, *entries])
+    systems = [prepare_system(source) for prepare_system in _SYSTEM]
+    for part in systems:
+        models |= part.files
+    models[MANIFEST] = _manifest(source, [*(part.entry for part in systems), *entries])
     for name, model in models.items():
         run.write_json(name, model)
     return [*paths, *models]
 
 
-def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: Path) -> _Source:
+def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: Path) -> PrepareSource:
     ops = analysis.ops.filter(pl.col("device") == analysis.device)
     found = origins(analysis.trace, analysis.tree, ops["first_event"].to_list())
     use = GpuUtilization(
@@ -96,9 +72,10 @@ def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: 
         exposed_memcpy_time_percent=_percent(split.exposed_memcpy, split.window),
         idle_time_percent=_percent(split.idle, split.window),
     )
-    return _Source(
+    return PrepareSource(
         analysis=analysis,
         split=split,
+        context=context_file(analysis, split),
         unified=unified,
         ops=ops,
         kernels=_kernels(analysis),
@@ -115,7 +92,7 @@ def _categories(ops: pl.DataFrame) -> list[str]:
     return groups.sort(["kernel_ns_sum", "category"], descending=[True, False])["category"].to_list()
 
 
-def _write_category(run: RunDir, source: _Source, display: str, models: dict[str, Schema]) -> ManifestCategory:
+def _write_category(run: RunDir, source: PrepareSource, display: str, models: dict[str, Schema]) -> ManifestCategory:
     """Write the ops table of a category, add its JSON files to ``models`` and return its entry in the manifest."""
     name = category_name(display)
     ops = source.ops.filter(pl.col("category") == display)
@@ -124,7 +101,7 @@ def _write_category(run: RunDir, source: _Source, display: str, models: dict[str
     metrics = category_metrics(name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window)
     times = _breakdown(ops)
     models[metrics_file(name)] = metrics
-    models[metadata_file(name)] = _metadata(source, name, display, times)
+    models[metadata_file(name)] = category_metadata(source, name, display, times)
     return ManifestCategory(
         name=name,
         display_name=display,
@@ -141,27 +118,7 @@ def _write_category(run: RunDir, source: _Source, display: str, models: dict[str
     )
 
 
-def _idle_entry(source: _Source, context: ContextFile, models: dict[str, Schema]) -> ManifestCategory:
-    """Add the idle analysis's files to ``models`` and return its entry in the manifest."""
-    causes = idle_causes(source.analysis)
-    metrics = idle_metrics(source.analysis, source.split, causes)
-    pack = idle_pack(metrics, causes, launch_facts(source.analysis), run_context(context, {}), idle_rules())
-    models[metrics_file(IDLE)] = metrics
-    models[metadata_file(IDLE)] = _metadata(source, IDLE, "CPU/Idle Analysis", None)
-    models[evidence_file(CPU_IDLE.id)] = EvidenceFile(agent=CPU_IDLE.id, categories={IDLE: pack})
-    return ManifestCategory(
-        name=IDLE,
-        display_name="CPU/Idle Analysis",
-        skill=CPU_IDLE.id,
-        tier="system",
-        ops_count=0,
-        metadata_file=metadata_file(IDLE),
-        data_file=metrics_file(IDLE),
-        priority=0,
-    )
-
-
-def _manifest(source: _Source, categories: list[ManifestCategory]) -> CategoryManifest:
+def _manifest(source: PrepareSource, categories: list[ManifestCategory]) -> CategoryManifest:
     analysis, split = source.analysis, source.split
     info = trace_info(analysis)
     return planned(
@@ -186,7 +143,7 @@ def _manifest(source: _Source, categories: list[ManifestCategory]) -> CategoryMa
             ),
             linked_percent=info["linked_percent"],
             modelled_percent=info["modelled_percent"],
-            with_stack=context_file(analysis, split).with_stack,
+            with_stack=source.context.with_stack,
             part=_part(analysis, split),
             steps_note=steps_note(analysis),
         )
@@ -205,27 +162,6 @@ def _part(analysis: Analysis, split: TimeSplit) -> PartInfo | None:
         start_ms=start / NS_PER_MS,
         end_ms=(start + split.window) / NS_PER_MS,
         elsewhere="" if other is None else elsewhere_sentence(analysis.device, other),
-    )
-
-
-def _metadata(source: _Source, name: str, display: str, times: TimeBreakdown | None) -> CategoryMetadata:
-    platform = source.analysis.platform
-    peaks = {spec: platform.roof_tflops(spec) for spec in platform.peaks} if platform else {}
-    return CategoryMetadata(
-        platform=source.platform,
-        peak_hbm_bw_tbs=platform.mem_bw_gbps / 1e3 if platform else None,
-        max_achievable_tflops={spec: peak for spec, peak in peaks.items() if peak is not None},
-        memory_gb=platform.memory_gb if platform else None,
-        trace_path=source.trace,
-        category=display,
-        category_name=name,
-        gpu_utilization=source.utilization,
-        time_breakdown=times,
-        tier="system" if times is None else "compute_kernel",
-        measured_hbm_bw_tbs=(
-            platform.measured_bw_gbps / 1e3 if platform and platform.measured_bw_gbps is not None else None
-        ),
-        platform_source=plain(source.analysis.platform_note),
     )
 
 

@@ -4,8 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from tracelens_tui.run.category_files import CategoryMetrics
 from tracelens_tui.run.findings import Finding, FindingsFile, Priority, PriorityData, RankedFinding
-from tracelens_tui.run.manifest import CategoryManifest, CategoryMetrics, ManifestCategory
+from tracelens_tui.run.manifest import CategoryManifest, ManifestCategory
 from tracelens_tui.triage.failures import TriageError
 from tracelens_tui.triage.impact import MIN_MID
 from tracelens_tui.triage.metrics import clusters_of

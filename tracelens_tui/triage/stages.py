@@ -5,8 +5,9 @@ from tracelens_tui.analysis.source import open_analysis_of
 from tracelens_tui.report.render import write_report
 from tracelens_tui.report.validate import validate_run
 from tracelens_tui.run import events as ev
+from tracelens_tui.run.category_files import CategoryMetrics
 from tracelens_tui.run.findings import PriorityData
-from tracelens_tui.run.manifest import CategoryManifest, CategoryMetrics
+from tracelens_tui.run.manifest import CategoryManifest
 from tracelens_tui.run.recent import remember
 from tracelens_tui.run.store import (
     AGENTS,

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile, Metric
+from tracelens_tui.run.idle_files import CpuIdleMetrics
 from tracelens_tui.run.store import metrics_file
-from tracelens_tui.triage.advice import IdleRule, RuleText, idle_rules
+from tracelens_tui.triage.advice import RuleText
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.compute_common import Told, cited
+from tracelens_tui.triage.idle_advice import IdleRule, idle_rules
 from tracelens_tui.triage.pack import Cluster, evidence_of
 
 _CAUSES = {
@@ -115,9 +117,7 @@ def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Told) 
 
 def _window(assignment: Assignment) -> list[Evidence]:
     """What holds for the whole window."""
-    idle = assignment.idle
-    if idle is None:
-        return []
+    idle = assignment.system_metrics(CpuIdleMetrics)
     values = {"total": idle.gpu_utilization.idle_time_percent, "in_steps": idle.idle_in_steps_ms or 0.0}
     return [
         Evidence(
