@@ -126,3 +126,6 @@ class ModelInfo(Schema):
     architecture: str = UNKNOWN_MODEL
     scale: str = UNKNOWN_MODEL
     precision: str = UNKNOWN_MODEL
+    family: str = UNKNOWN_MODEL
+    mode: str = UNKNOWN_MODEL  # "training", "inference, decode", ...
+    parallelism: str = UNKNOWN_MODEL

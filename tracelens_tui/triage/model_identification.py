@@ -1,139 +1,145 @@
-"""What the traced model is, as far as modules, ops and dtypes tell.  What they do not tell stays unknown."""
+"""What the traced model is, as far as modules, shapes, dtypes and collectives tell.  What they do not stays unknown."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 
-import numpy as np
-import polars as pl
-
-from tracelens_tui.analysis.model import Analysis
-from tracelens_tui.run.findings import SCHEMA_VERSION, Schema
 from tracelens_tui.run.manifest import UNKNOWN_MODEL, ModelInfo
-from tracelens_tui.run.store import AGENTS
-from tracelens_tui.triage.origins import module_class
+from tracelens_tui.triage.model_evidence import ModelEvidence, ModuleCount
 
-EVIDENCE = f"{AGENTS}/model-identification/evidence.json"
+PRECISIONS = 3
+LEAST_PERCENT = 1.0
+WIDTH_SHARE = 0.6
+"""Part of the GEMM time whose weights must have a side for it to be the model's width."""
+MOSTLY = 0.9
 
-_WRAPPERS = re.compile(
-    r"^(Sequential|Module(List|Dict)?|(Distributed)?DataParallel|FullyShardedDataParallel|FSDP\w*|OptimizedModule|\w*Wrapper|"
-    r"Linear|Conv\w*|Embedding|LayerNorm|RMSNorm|Dropout|ReLU|GELU|SiLU|Identity|Softmax|BatchNorm\w*|\w*Loss)$"
+_FAMILY = re.compile(
+    r"^(?P<family>[A-Z]\w*?)"
+    r"(?:For[A-Z]\w+|(?:LM|Double)HeadModel|Transformer(?:\dD)?Model|Pretrained\w*|Model|LMHead\w*)$"
 )
-_LAYER = re.compile(r"(Layer|Block|Bottleneck)$")
-_PRECISIONS = 3
-_LEAST_PERCENT = 1.0
-_LIMIT = 40
-
-
-class ModuleCount(Schema):
-    """A module class: how many instances the names tell apart, and the GPU time below its outermost calls."""
-
-    name: str
-    instances: int
-    gpu_ms: float
-    outermost: bool  # called from no other module that is more than a wrapper
-
-
-class ModelEvidence(Schema):
-    """What the identification goes by."""
-
-    schema_version: int = SCHEMA_VERSION
-    modules: list[ModuleCount]
-    kernel_ms_by_precision: dict[str, float]
-    kernel_ms_by_category: dict[str, float]
-
-
-def model_evidence(analysis: Analysis) -> ModelEvidence:
-    """Return the module classes of the trace and the kernel time by precision and category."""
-    ops = analysis.ops
-    return ModelEvidence(
-        modules=_modules(analysis),
-        kernel_ms_by_precision=_time_by(ops.drop_nulls("precision"), "precision"),
-        kernel_ms_by_category=_time_by(ops, "category"),
-    )
+_PLAIN_FAMILY = re.compile(
+    r"^(?P<family>(?:Wide|Se)?Res(?:Net|NeXt)|VGG|DenseNet|MobileNet\w*|EfficientNet\w*|DLRM|Mamba\d?)$"
+)
+_NO_FAMILY = frozenset({"My", "Test", "Toy", "Simple", "Base", "Language", "Wrapped", "Transformer", "Causal"})
 
 
 def identify(evidence: ModelEvidence) -> ModelInfo:
     """Return what the evidence supports."""
-    outermost = [module for module in evidence.modules if module.outermost]
-    model = max(outermost, key=lambda one: (one.gpu_ms, one.name), default=None)
+    model = _outermost(evidence)
     return ModelInfo(
         model=model.name if model else UNKNOWN_MODEL,
         architecture=_architecture(evidence),
         scale=_scale(evidence),
         precision=_precision(evidence),
+        family=_family(model.name if model else ""),
+        mode=_mode(evidence),
+        parallelism=_parallelism(evidence),
     )
 
 
-def _modules(analysis: Analysis) -> list[ModuleCount]:
-    trace, tree = analysis.trace, analysis.tree
-    names = trace.names.to_frame("name").with_row_index("code").filter(pl.col("name").str.starts_with("nn.Module: "))
-    if not names.height:
-        return []
-    classes = {code: module_class(name) or "" for code, name in names.iter_rows()}
-    instances = Counter(classes.values())
-    code = trace.events["name"].to_numpy()
-    events = np.flatnonzero(np.isin(code, list(classes)))
-    events = events[np.argsort(tree.position[events])]
-    outermost = _outermost(analysis, [(int(event), classes[int(code[event])]) for event in events])
-    by_name = Counter(dict.fromkeys(instances, 0))
-    for event, name in outermost:
-        by_name[name] += int(tree.gpu_ns[event])
-    outer = {name for _, name in outermost}
-    found = [
-        ModuleCount(name=name, instances=count, gpu_ms=by_name[name] / 1e6, outermost=name in outer)
-        for name, count in instances.items()
-        if name
-    ]
-    return sorted(found, key=lambda one: (-one.gpu_ms, -one.instances, one.name))[:_LIMIT]
+def _outermost(evidence: ModelEvidence) -> ModuleCount | None:
+    """The outermost module that takes most GPU time."""
+    outermost = [module for module in evidence.modules if module.outermost]
+    return max(outermost, key=lambda one: (one.gpu_ms, one.name), default=None)
 
 
-def _outermost(analysis: Analysis, events: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The module calls, in preorder, that lie in no other one; wrappers and plain layers are looked through."""
-    position, size = analysis.tree.position, analysis.tree.size
-    out: list[tuple[int, str]] = []
-    end = -1
-    for event, name in events:
-        if position[event] < end or _WRAPPERS.match(name):
-            continue
-        end = int(position[event]) + int(size[event])
-        out.append((event, name))
-    return out
-
-
-def _time_by(ops: pl.DataFrame, column: str) -> dict[str, float]:
-    groups = (
-        ops.group_by(column)
-        .agg(pl.col("kernel_ns_sum").sum())
-        .sort(["kernel_ns_sum", column], descending=[True, False])
-    )
-    return {str(name): ns / 1e6 for name, ns in groups.iter_rows()}
+def _family(model: str) -> str:
+    """The stem of a class that is named as libraries name models: ``LlamaForCausalLM`` -> ``Llama``."""
+    found = _PLAIN_FAMILY.match(model) or _FAMILY.match(model)
+    family = found["family"] if found else ""
+    return family if family and family not in _NO_FAMILY else UNKNOWN_MODEL
 
 
 def _architecture(evidence: ModelEvidence) -> str:
     """Transformer, convolutional network, both, or unknown: by the ops that ran."""
     time = {name.lower(): ms for name, ms in evidence.kernel_ms_by_category.items()}
-    attention = any(name.startswith("sdpa") or "attention" in name for name in time) or any(
-        "Attention" in module.name for module in evidence.modules
-    )
     convolution = sum(ms for name, ms in time.items() if name.startswith("conv"))
     total = sum(time.values())
     convolutional = total > 0 and convolution > 0.1 * total
-    if attention:
-        return "Transformer with convolutions" if convolutional else "Transformer"
+    if _attends(evidence):
+        kind = "Transformer with convolutions" if convolutional else "Transformer"
+        return f"{kind}, mixture of experts" if any(name.startswith("moe_") for name in time) else kind
     return "Convolutional network" if convolutional else UNKNOWN_MODEL
 
 
+def _attends(evidence: ModelEvidence) -> bool:
+    time = [name.lower() for name in evidence.kernel_ms_by_category]
+    return any(name.startswith("sdpa") or "attention" in name for name in time) or any(
+        "Attention" in module.name for module in evidence.modules
+    )
+
+
 def _scale(evidence: ModelEvidence) -> str:
-    """The number of instances of the most frequent layer or block class."""
-    layers = [module for module in evidence.modules if _LAYER.search(module.name)]
-    most = max(layers, key=lambda one: (one.instances, one.name), default=None)
-    return f"{most.instances} {most.name} modules" if most and most.instances > 1 else UNKNOWN_MODEL
+    """Layers, width and heads, each where the trace shows it."""
+    layers, shape, width = evidence.layers, evidence.attention, _width(evidence)
+    told: list[str] = []
+    if layers and layers.instances > 1:
+        told.append(f"{layers.instances} {layers.name} modules")
+    if width is not None:
+        told.append(f"hidden size {width}")
+    if shape and shape.heads > 1:
+        shared = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads != shape.heads else ""
+        told.append(f"{shape.heads} attention heads{shared} of {shape.head_size}")
+    return ", ".join(told) or UNKNOWN_MODEL
+
+
+def _width(evidence: ModelEvidence) -> int | None:
+    """The hidden size: the one side that most of a transformer's GEMM time has in its weights."""
+    sides = evidence.gemm_ms_by_side
+    if not sides or not _attends(evidence):
+        return None
+    most = max(sides.values())
+    widest = [side for side, ms in sides.items() if ms == most]
+    return widest[0] if len(widest) == 1 and most >= WIDTH_SHARE * evidence.gemm_ms else None
 
 
 def _precision(evidence: ModelEvidence) -> str:
     """The precisions of the modelled kernel time, largest first."""
     total = sum(evidence.kernel_ms_by_precision.values())
     shares = [(name, 100 * ms / total) for name, ms in evidence.kernel_ms_by_precision.items()] if total else []
-    told = [f"{name} ({share:.0f} % of modelled kernel time)" for name, share in shares if share >= _LEAST_PERCENT]
-    return ", ".join(told[:_PRECISIONS]) or UNKNOWN_MODEL
+    told = [f"{name} ({share:.0f} % of modelled kernel time)" for name, share in shares if share >= LEAST_PERCENT]
+    return ", ".join(told[:PRECISIONS]) or UNKNOWN_MODEL
+
+
+def _mode(evidence: ModelEvidence) -> str:
+    """Training, or inference with its phase where attention tells it."""
+    if evidence.training:
+        return "training"
+    if not sum(evidence.kernel_ms_by_category.values()):
+        return UNKNOWN_MODEL
+    calls = evidence.attention_calls
+    single = evidence.one_query_calls / calls if calls else 0.0
+    if single >= MOSTLY:
+        return "inference, decode"
+    if single > 0:
+        return "inference, prefill and decode"
+    return "inference, prefill" if calls and evidence.causal_calls >= MOSTLY * calls else "inference"
+
+
+def _parallelism(evidence: ModelEvidence) -> str:
+    """The ranks, the collectives, and the kind of parallelism that such collectives are usual for."""
+    if not evidence.collectives:
+        if evidence.world_size is None:
+            return UNKNOWN_MODEL
+        return "one rank" if evidence.world_size == 1 else f"{evidence.world_size} ranks, no collective recorded"
+    ranks = f"{evidence.world_size} ranks" if evidence.world_size else "several ranks"
+    kinds = ", ".join(list(evidence.collectives)[:4])
+    usual = _usual({kind.lower().replace("_", "") for kind in evidence.collectives}, training=evidence.training)
+    return f"{ranks} ({kinds})" + (f", as {usual} does" if usual else "")
+
+
+def _usual(kinds: set[str], *, training: bool) -> str:
+    """The usual reason for such collectives; a kernel named SendRecv alone may be either of two, so it tells nothing."""
+
+    def any_has(word: str) -> bool:
+        return any(word in kind for kind in kinds)
+
+    if any_has("alltoall"):
+        return "expert parallelism"
+    if kinds & {"send", "recv"}:
+        return "pipeline parallelism"
+    if "sendrecv" in kinds:
+        return ""
+    if training and any_has("reducescatter") and any_has("allgather"):
+        return "sharded data parallelism"
+    if any_has("allreduce"):
+        return "data parallelism" if training else "tensor parallelism"
+    return ""

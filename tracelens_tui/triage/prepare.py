@@ -30,7 +30,7 @@ from tracelens_tui.triage.agents import agent_of, category_name
 from tracelens_tui.triage.context import CONTEXT, context_file
 from tracelens_tui.triage.idle_stage import prepare_idle
 from tracelens_tui.triage.metrics import NS_PER_MS, category_metrics
-from tracelens_tui.triage.model_identification import EVIDENCE, model_evidence
+from tracelens_tui.triage.model_evidence import EVIDENCE, model_evidence
 from tracelens_tui.triage.origins import origins
 from tracelens_tui.triage.plan import planned
 from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, category_metadata
@@ -47,7 +47,10 @@ def prepare(run: RunDir, analysis: Analysis, split: TimeSplit, trace: Path) -> l
     tables = all_tables(analysis)
     paths = [f"{TABLES}/{path.name}" for path in write_frames(tables, run.tables, "csv")]
     source = _source(analysis, split, tables["unified_perf_summary"], trace)
-    models: dict[str, Schema] = {CONTEXT: source.context, EVIDENCE: model_evidence(analysis)}
+    models: dict[str, Schema] = {
+        CONTEXT: source.context,
+        EVIDENCE: model_evidence(analysis, training=source.context.training),
+    }
     entries: list[ManifestCategory] = []
     for display in _categories(source.ops):
         entry = _write_category(run, source, display, models)

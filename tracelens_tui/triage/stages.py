@@ -27,7 +27,8 @@ from tracelens_tui.triage.agent_stage import run_agents
 from tracelens_tui.triage.analyst import Analyst
 from tracelens_tui.triage.evidence import assignments, packs
 from tracelens_tui.triage.failures import TriageError
-from tracelens_tui.triage.model_identification import EVIDENCE, ModelEvidence, identify
+from tracelens_tui.triage.model_evidence import EVIDENCE, ModelEvidence
+from tracelens_tui.triage.model_identification import identify
 from tracelens_tui.triage.places import run_info
 from tracelens_tui.triage.plan import decisions
 from tracelens_tui.triage.prepare import prepare
