@@ -127,7 +127,7 @@ def _parallelism(evidence: ModelEvidence) -> str:
 
 
 def _usual(kinds: set[str], *, training: bool) -> str:
-    """The usual reason for such collectives; a kernel named SendRecv alone may be either of two, so it tells nothing."""
+    """The usual reason for such collectives; SendRecv kernels alone may be either of two."""
 
     def any_has(word: str) -> bool:
         return any(word in kind for kind in kinds)
