@@ -40,7 +40,7 @@ async def test_open_triage_read_drill_and_watch_again(trace: Path, tmp_path: Pat
         table = bench.query_one(KernelTable)
         assert table.has_focus
         assert with_kernels.finding.operations[0].name in table.source.text(table.cursor)
-        await pilot.press("enter", "6")
+        await pilot.press("enter", "7")
         assert "section 1 of" in screen_text(pilot)
         count = len(findings.source)
     assert run_dir is not None

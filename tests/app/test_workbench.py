@@ -10,6 +10,7 @@ from tests.app import data
 from tests.app.conftest import Running, line_with, screen_text, until
 from tests.app.fakes import FakeServices
 from tracelens_tui.app.agent_list import AgentList
+from tracelens_tui.app.arrangement import PANES
 from tracelens_tui.app.dialogs import AskPath, Confirm
 from tracelens_tui.app.event_tree import EventTree
 from tracelens_tui.app.finding_list import FindingList
@@ -91,7 +92,7 @@ async def test_the_cursor_is_always_in_sight(running: Running):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (120, 24), (40, 10), (200, 50)])
 async def test_every_pane_can_be_shown_at_every_size(running: Running, size):
     async with running(FakeServices([data.DONE]), size) as (bench, pilot):
-        for number, name in enumerate(("findings", "kernels", "tree", "time", "agents", "report"), start=1):
+        for number, name in enumerate(PANES, start=1):
             await pilot.press(str(number))
             pane = bench.pane(name)
             assert pane.display
@@ -355,7 +356,7 @@ async def test_a_damaged_file_is_told(running: Running):
 
 async def test_the_report_is_shown_by_section(running: Running):
     async with running(FakeServices([data.DONE])) as (bench, pilot):
-        await pilot.press("6", "right_square_bracket")
+        await pilot.press("7", "right_square_bracket")
         assert "section 2 of 4" in screen_text(pilot)
         assert "Total Time  0.76 ms" in screen_text(pilot)
         await pilot.press("left_square_bracket", "left_square_bracket")
@@ -366,7 +367,7 @@ async def test_the_report_is_shown_by_section(running: Running):
 
 async def test_no_report_yet(running: Running):
     async with running(FakeServices([data.LIVE])) as (_, pilot):
-        await pilot.press("6")
+        await pilot.press("7")
         assert "the report is written when the run ends" in screen_text(pilot)
         await pilot.press("e")
         assert "no report yet" in screen_text(pilot)

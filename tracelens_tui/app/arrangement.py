@@ -8,7 +8,7 @@ from textual.screen import Screen
 from tracelens_tui.app.lines import Lines
 from tracelens_tui.app.selection import PaneName
 
-PANES = ("findings", "kernels", "tree", "time", "agents", "report")
+PANES = ("findings", "kernels", "tree", "time", "agents", "timeline", "report")
 LEFT = ("findings", "time")
 WIDE = 112
 """Columns from which two panes stand side by side."""

@@ -19,6 +19,8 @@ from tracelens_tui.app.kernel_table import KernelTable
 from tracelens_tui.app.pane import Pane
 from tracelens_tui.app.relations import relation_details
 from tracelens_tui.app.time_split import TimeSplitPane
+from tracelens_tui.app.timeline import TimelinePane
+from tracelens_tui.app.timeline_cells import LEGEND
 from tracelens_tui.app.view import TraceView
 
 
@@ -47,6 +49,19 @@ def _of_trace(pane: Pane, view: TraceView) -> Sequence[Paragraph]:
         if pane.key < 0:
             group = view.tree.data.groups[-1 - pane.key]
             return (Paragraph("Thread", f"{group.label} · {count_of(group.events, 'event')}", brief=True),)
-        first, facts, *others = event_details(view.analysis, pane.key)
-        return (first, facts, *relation_details(view.analysis, view.relations, pane.key), *others)
+        return _of_event(view, pane.key)
+    if isinstance(pane, TimelinePane):
+        return _of_timeline(pane, view)
     return ()
+
+
+def _of_timeline(pane: TimelinePane, view: TraceView) -> Sequence[Paragraph]:
+    """The event under the cursor, and what the glyphs mean."""
+    event = pane.event
+    legend = [Paragraph("Glyphs", line, brief=event is None) for line in LEGEND]
+    return (*legend,) if event is None else (*_of_event(view, event), *legend)
+
+
+def _of_event(view: TraceView, event: int) -> Sequence[Paragraph]:
+    first, facts, *others = event_details(view.analysis, event)
+    return (first, facts, *relation_details(view.analysis, view.relations, event), *others)

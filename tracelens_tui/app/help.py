@@ -14,7 +14,7 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
     (
         "Panes",
         (
-            ("1 … 6", "findings, kernels, tree, time, agents, report"),
+            ("1 … 7", "findings, kernels, tree, time, agents, timeline, report"),
             ("tab, shift+tab", "next pane, pane before"),
             ("z", "zoom: the pane on the whole screen, and back"),
             ("d", "detail of the selection: read it, esc or d leaves"),
@@ -37,6 +37,7 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
         (
             ("enter", "finding → its kernels row → its costliest call in the tree; bar → what is behind it"),
             ("t", "the tree node of the selection"),
+            ("T", "the GPU event of the selection on the timeline"),
             ("K", "the kernels row of a tree node"),
             ("] [", "next, previous: operation of the finding, call of the op, section of the report"),
             ("backspace", "back to where you jumped from"),
@@ -53,6 +54,16 @@ _KEYS: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (
             ("*", "unfold everything below"),
             ("w", "down along the most GPU time"),
             ("b", "the backward op of a forward op, the forward op of a backward op"),
+        ),
+    ),
+    (
+        "Timeline",
+        (
+            ("h l, ← →", "earlier, later by one cell; H L by half a window"),
+            ("+ -, 0", "zoom in and out around the cursor, the whole window"),
+            ("[ ]", "the event before, the next event of the lane"),
+            ("v", "the host's threads too, or GPU streams alone"),
+            ("enter, t", "the event in the tree"),
         ),
     ),
     (

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from tracelens_tui.app.drill import calls_of_kernel, calls_of_op, op_of_event, ops_of_finding
+from tracelens_tui.app.lanes import gpu_event_under
 from tracelens_tui.app.selection import JumpList, Place, Selection
 from tracelens_tui.app.time_rows import TimeRow
 from tracelens_tui.app.view import TraceView
@@ -67,6 +68,27 @@ class Navigator:
         if row is None:
             return NoWay("it is counted under no op")
         return Place("kernels", replace(selection, op=row, kernel=None))
+
+    def to_timeline(self, pane: str, selection: Selection, finding: Finding | None) -> Place | NoWay:
+        """Return the GPU event of the selection on the timeline: the longest at or below it."""
+        if self.view is None:
+            return NoWay("the trace is not open")
+        if pane == "findings" and finding is not None:
+            found = self.from_finding(finding, selection)
+            if isinstance(found, NoWay) or found.pane != "kernels":
+                return found if isinstance(found, NoWay) else NoWay("the finding names no operation")
+            pane, selection = found.pane, found.selection
+        if pane == "kernels":
+            found = self.from_kernels(selection)
+            if isinstance(found, NoWay):
+                return found
+            selection = found.selection
+        if selection.event is None or selection.event < 0:
+            return NoWay("no event is chosen")
+        event = gpu_event_under(self.view.analysis, selection.event)
+        if event is None:
+            return NoWay("nothing below it ran on a GPU")
+        return Place("timeline", replace(selection, event=event))
 
     def from_linked(self, event: int | None, selection: Selection) -> Place | NoWay:
         """Return the backward op of a forward op or the other way round, see :func:`partner_of`."""

@@ -37,6 +37,8 @@ class Pane(Widget, can_focus=True):
     ]
     title_height = 1
     header_count = 0
+    searchable = False
+    """Whether ``find`` looks for words."""
     keys = ""
     """The keys of this pane for the key line, ``key what  key what``."""
 
@@ -72,6 +74,14 @@ class Pane(Widget, can_focus=True):
     def position(self) -> str:
         """Return where the cursor or the view is, for the title rule."""
         return ""
+
+    def copied(self) -> str | None:
+        """Return what is under the cursor, for copying; None where there is nothing."""
+        return None
+
+    def find(self, needle: str, step: int) -> bool:
+        """Move to the next (1) or previous (-1) place that holds the words; False where none does."""
+        raise NotImplementedError
 
     # Drawing -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from tracelens_tui.app.rows import Rows
 from tracelens_tui.app.run_screen import RunScreen
 from tracelens_tui.app.selection import PaneName
 from tracelens_tui.app.time_split import TimeSplitPane
+from tracelens_tui.app.timeline import TimelinePane
 from tracelens_tui.app.view import TraceView
 
 REST_S = 0.12
@@ -34,7 +35,7 @@ FLASH_S = 4.0
 
 
 class PanesScreen(RunScreen):
-    """Six panes, a detail and three bars; what they show comes from the subclass."""
+    """Seven panes, a detail and three bars; what they show comes from the subclass."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"pane('{name}')", name) for number, name in enumerate(PANES, start=1)),
@@ -71,6 +72,7 @@ class PanesScreen(RunScreen):
                 yield KernelTable(id="kernels")
                 yield EventTree(id="tree")
                 yield AgentList(self.services.now, id="agents")
+                yield TimelinePane(id="timeline")
                 yield ReportView(id="report")
         yield Lines(label="Detail", id="detail")
         yield Bar(id="keys")
@@ -135,9 +137,8 @@ class PanesScreen(RunScreen):
 
     def action_copy(self) -> None:
         """Copy the row under the cursor to the terminal's clipboard."""
-        pane = self.pane(self.active)
-        if isinstance(pane, Rows) and pane.cursor < len(pane.source):
-            text = pane.source.text(pane.cursor)
+        text = self.pane(self.active).copied()
+        if text is not None:
             self.app.copy_to_clipboard(text)
             self.flash(f"copied: {text}")
 
@@ -190,11 +191,14 @@ class PanesScreen(RunScreen):
     def action_ask(self, purpose: str) -> None:
         """Ask for words in place of the key line."""
         pane = self.pane(self.active)
-        if not isinstance(pane, Rows):
+        if not pane.searchable:
             self.flash("this pane has nothing to search; o opens the report in the pager")
             return
+        if purpose == "filter" and not isinstance(pane, Rows):
+            self.flash("this pane has no filter; / finds")
+            return
         self.query_one("#keys", Bar).display = False
-        words = pane.source.needle if purpose == "filter" else ""
+        words = pane.source.needle if purpose == "filter" and isinstance(pane, Rows) else ""
         self.query_one("#prompt", Prompt).ask(purpose, f"{purpose} in {pane.label[2:]}:", words)
 
     def _end_prompt(self) -> None:
@@ -211,18 +215,16 @@ class PanesScreen(RunScreen):
         """Filter, or find the first."""
         self._end_prompt()
         pane = self.pane(self.active)
-        if not isinstance(pane, Rows):
-            return
-        if message.purpose == "filter":
+        if message.purpose == "filter" and isinstance(pane, Rows):
             pane.set_filter(message.words)
-        elif message.words:
+        elif message.words and message.purpose != "filter":
             self._needle = message.words
             self.action_find_again(1)
 
     def action_find_again(self, step: int) -> None:
         """Move to the next row that holds the words that were last asked for."""
         pane = self.pane(self.active)
-        if not self._needle or not isinstance(pane, Rows):
+        if not self._needle or not pane.searchable:
             self.flash("nothing to find yet: / asks for words")
         elif not pane.find(self._needle, step):
             self.flash(f"nothing here holds “{self._needle}”")

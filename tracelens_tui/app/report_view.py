@@ -20,7 +20,7 @@ class ReportView(Lines):
     keys = "[ ] section  ←→ sideways  o open in pager  e export"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name
-        super().__init__(label="6 Report", id=id)
+        super().__init__(label="7 Report", id=id)
         self.sections: Sequence[Section] = ()
         self.section = 0
         self._words: Sequence[str] = ("no report yet",)

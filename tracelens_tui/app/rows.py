@@ -32,6 +32,7 @@ class Rows(Pane):
         Binding("S", "sort_reverse", "reverse the order", show=False),
     ]
     header_count = 1
+    searchable = True
 
     @dataclass
     class Moved(Message):
@@ -123,6 +124,10 @@ class Rows(Pane):
     def key(self) -> Hashable | None:
         """The key of the row under the cursor; None where there is no row."""
         return self.source.key(self.cursor) if self.cursor < len(self.source) else None
+
+    def copied(self) -> str | None:
+        """Return the row under the cursor as text."""
+        return self.source.text(self.cursor) if self.cursor < len(self.source) else None
 
     # Drawing -------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 PaneName = str
-"""Id of a pane: findings, kernels, tree, time, agents, report."""
+"""Id of a pane: findings, kernels, tree, time, agents, timeline, report."""
 
 
 @dataclass(frozen=True, slots=True)

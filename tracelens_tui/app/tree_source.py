@@ -44,6 +44,8 @@ _DEEPEST = 14
 
 _FOLDERS = re.compile(r"^.*/(?=[^/]+\(\d+\): )")
 """The folders before a Python function's file; the detail has them."""
+_ENGINE = "autograd::engine::evaluate_function: "
+"""What the name of every backward node begins with: on a small screen it would be all that shows."""
 
 
 class TreeSource:
@@ -121,6 +123,8 @@ class TreeSource:
         name = plain(str(self._trace.names[int(self._name[event])]))
         if self._kind[event] == Kind.PYTHON_FUNCTION:
             name = _FOLDERS.sub("", name)
+        elif name.startswith(_ENGINE):
+            name = f"backward: {name.removeprefix(_ENGINE)}"
         code = int(self._args[event])
         if not code:
             return name

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.app.frames import FrameSource
+from tracelens_tui.app.lanes import Timeline, timeline_of
 from tracelens_tui.app.lists import ListSource
 from tracelens_tui.app.op_rows import kernel_source, op_source
 from tracelens_tui.app.relations import Relations, relations_of
@@ -22,6 +23,7 @@ class TraceView:
     tree: TreeSource
     time: ListSource[TimeRow]
     relations: Relations
+    timeline: Timeline
 
 
 def trace_view(analysis: Analysis) -> TraceView:
@@ -33,4 +35,5 @@ def trace_view(analysis: Analysis) -> TraceView:
         tree=TreeSource(analysis, tree_data(analysis)),
         time=time_source(analysis),
         relations=relations_of(analysis),
+        timeline=timeline_of(analysis),
     )

@@ -1,7 +1,6 @@
-"""The one screen: one selection, the ways between the panes, and what the workers bring."""
+"""The one screen: what the workers bring to its panes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -11,25 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from tracelens_tui.app.agent_list import AgentList
-from tracelens_tui.app.drill import ops_of_finding
 from tracelens_tui.app.event_tree import EventTree
 from tracelens_tui.app.finding_list import FindingList
 from tracelens_tui.app.in_thread import in_thread
 from tracelens_tui.app.kernel_table import KernelTable
 from tracelens_tui.app.messages import ReportRead, RunChanged, RunFailed, RunStarted, TraceFailed, TraceReady, TraceStep
-from tracelens_tui.app.navigation import Navigator, NoWay
 from tracelens_tui.app.opening import trace_of_run
 from tracelens_tui.app.options import AppOptions
-from tracelens_tui.app.panes_screen import PanesScreen
 from tracelens_tui.app.report_view import ReportView
-from tracelens_tui.app.rows import Rows
-from tracelens_tui.app.selection import Place, Selection
 from tracelens_tui.app.services import Services
 from tracelens_tui.app.steps import step_text
 from tracelens_tui.app.time_split import TimeSplitPane
+from tracelens_tui.app.timeline import TimelinePane
 from tracelens_tui.app.view import TraceView
+from tracelens_tui.app.ways_screen import WaysScreen
 from tracelens_tui.errors import UserError
-from tracelens_tui.run.findings import Finding
 from tracelens_tui.run.marks import Mark
 from tracelens_tui.run.state import RunState
 
@@ -38,16 +33,10 @@ TICK_S = 1.0
 """States of a live run are shown this often, in the same frame as the clock."""
 
 
-class Workbench(PanesScreen):
+class Workbench(WaysScreen):
     """Findings, kernels, tree, time, agents and report of one trace or run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("backspace", "back", "back", id="back"),
-        Binding("t", "to_tree", "tree", id="tree"),
-        Binding("K", "to_kernels", "kernels row", id="kernels"),
-        Binding("b", "to_partner", "backward or forward op", id="partner"),
-        Binding("right_square_bracket", "other_use(1)", "next use", id="next-use"),
-        Binding("left_square_bracket", "other_use(-1)", "previous use", id="previous-use"),
         Binding("full_stop", "next_new", "next new finding", id="next-new"),
     ]
 
@@ -64,8 +53,6 @@ class Workbench(PanesScreen):
         super().__init__(services, options, trace, run_dir)
         self._given = view
         self._folder = folder
-        self.selection = Selection()
-        self.navigator = Navigator()
         self._waiting: RunState | None = None
         self._next_step = 0.0
         self._clock: Timer | None = None
@@ -119,12 +106,13 @@ class Workbench(PanesScreen):
         self.query_one("#kernels", KernelTable).load(message.view.ops, message.view.kernels)
         self.query_one("#tree", EventTree).load(message.view.tree)
         self.query_one("#time", TimeSplitPane).load(message.view.time)
+        self.query_one("#timeline", TimelinePane).load(message.view.timeline)
         self.show_bars()
         self.rest()
 
     def _explain(self, words: Sequence[str]) -> None:
         """Say in the panes that need the trace why they are empty."""
-        for pane in (KernelTable, EventTree, TimeSplitPane):
+        for pane in (KernelTable, EventTree, TimeSplitPane, TimelinePane):
             self.query_one(pane).explain(words)
 
     # The run -------------------------------------------------------------------------------------------------------
@@ -187,10 +175,6 @@ class Workbench(PanesScreen):
     def _report_read(self, message: ReportRead) -> None:
         self.query_one("#report", ReportView).load(message.markdown)
 
-    def finding_chosen(self) -> Finding | None:
-        """Return the finding under the cursor of its pane, while that pane has the keys."""
-        return self.query_one("#findings", FindingList).finding() if self.active == "findings" else None
-
     def show_marks(self, marks: dict[str, Mark]) -> None:
         """Show the user's verdicts."""
         self.query_one("#findings", FindingList).show_marks(marks)
@@ -200,99 +184,3 @@ class Workbench(PanesScreen):
         self.action_pane("findings")
         if not self.query_one("#findings", FindingList).next_fresh():
             self.flash("no new findings")
-
-    # The selection and its ways ------------------------------------------------------------------------------------
-
-    @on(Rows.Moved)
-    def _moved(self, message: Rows.Moved) -> None:
-        """Take what is under the cursor as the selection."""
-        pane, key = message.rows, message.key
-        if isinstance(pane, FindingList):
-            self.selection = replace(self.selection, finding=str(key))
-            pane.look()
-        elif isinstance(pane, KernelTable) and isinstance(key, int):
-            op, kernel = (key, None) if pane.shows_ops else (None, key)
-            self.selection = replace(self.selection, op=op, kernel=kernel)
-        elif isinstance(pane, EventTree) and isinstance(key, int):
-            self.selection = replace(self.selection, event=key)
-        if pane.id == self.active:
-            self.rest()
-
-    @on(Rows.Chosen)
-    def _chosen(self, message: Rows.Chosen) -> None:
-        """Go where enter leads."""
-        pane = message.rows
-        if isinstance(pane, FindingList) and (finding := pane.finding()) is not None:
-            self._jump(self.navigator.from_finding(finding, self.selection))
-        elif isinstance(pane, KernelTable):
-            self._jump(self.navigator.from_kernels(self.selection))
-        elif isinstance(pane, EventTree):
-            pane.action_toggle_fold()
-        elif isinstance(pane, TimeSplitPane) and (row := pane.row()) is not None:
-            self._jump(self.navigator.from_time(row, self.selection), category=row.category)
-        elif isinstance(pane, AgentList):
-            self.action_detail()
-
-    def show_selection(self) -> None:
-        """Put the cursor of the kernels on the chosen finding's first operation, where both panes show."""
-        kernels, finding = self.query_one("#kernels", KernelTable), self.finding_chosen()
-        if self.view is None or finding is None or not kernels.display or not kernels.shows_ops:
-            return
-        rows = ops_of_finding(self.view.analysis, finding)
-        if rows:
-            kernels.move_to_key(rows[0])
-
-    def action_to_tree(self) -> None:
-        """Go to the tree node of the selection."""
-        self._jump(self.navigator.from_kernels(self.selection))
-
-    def action_to_kernels(self) -> None:
-        """Go to the kernels row of the event under the cursor."""
-        self._jump(self.navigator.from_event(self.selection.event, self.selection))
-
-    def action_to_partner(self) -> None:
-        """Go from the event under the cursor of the tree to its backward op, or back to its forward op."""
-        if self.active == "tree":
-            self._jump(self.navigator.from_linked(self.selection.event, self.selection))
-        else:
-            self.flash("b leads from an event of the tree to its partner: 3 opens the tree")
-
-    def action_other_use(self, step: int) -> None:
-        """Go to the next operation of the finding or call of the op."""
-        found = self.navigator.other_use(self.active, self.selection, step)
-        if isinstance(found, NoWay):
-            self.flash(found.reason)
-            return
-        place, words = found
-        self._go(place)
-        self.flash(words)
-
-    def action_back(self) -> None:
-        """Go back to where the last jump began."""
-        place = self.navigator.jumps.back()
-        if place is None:
-            self.flash("no jump to go back from")
-        else:
-            self._go(place)
-
-    def _jump(self, place: Place | NoWay, *, category: str | None = None) -> None:
-        """Go to a place and remember this one."""
-        if isinstance(place, NoWay):
-            self.flash(place.reason)
-            return
-        self.navigator.jumps.leave(Place(self.active, self.selection))
-        if category is not None:
-            self.query_one("#kernels", KernelTable).show_category(category)
-        self._go(place)
-
-    def _go(self, place: Place) -> None:
-        """Show a pane with its cursor on the selection."""
-        chosen = place.selection
-        self.action_pane(place.pane)
-        if place.pane == "findings" and chosen.finding is not None:
-            self.query_one("#findings", FindingList).move_to_key(chosen.finding)
-        if place.pane == "kernels":
-            self.query_one("#kernels", KernelTable).show_row(chosen.op, chosen.kernel)
-        if place.pane == "tree" and chosen.event is not None:
-            self.query_one("#tree", EventTree).show_event(chosen.event)
-        self.selection = chosen
