@@ -226,3 +226,22 @@ def test_every_command_says_the_same_line(kind: str, tmp_path: Path, capsys: pyt
         assert main([*command, str(path)]) == 2
         lines.add(one_line_error(capsys))
     assert len(lines) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("command", ["--version", "--help", "platforms"])
+def test_an_output_that_is_full_is_one_line_and_exit_2(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tracelens_tui", command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "standard output cannot be written" in done.stderr
+
+
+def test_a_terminal_without_the_letters_gets_question_marks() -> None:
+    command = [sys.executable, "-m", "tracelens_tui", "platforms", "show", "MI300X"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracelens_tui import __version__
-from tracelens_tui.console import err, out
+from tracelens_tui.console import err, out, output_failed, write_any_text
 from tracelens_tui.errors import UserError
 from tracelens_tui.scope_options import scope_options
 from tracelens_tui.trace.scope import Scope
@@ -51,10 +51,16 @@ AsciiOpt = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII charact
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code: 0 good, 2 a fault of the input, 3 a run without a report."""
     args = list(sys.argv[1:] if argv is None else argv)
+    write_any_text()
     try:
         cli(args=_with_open(args), prog_name="tracelens-tui")
     except UserError as error:
         err(f"error: {error}")
+        return 2
+    except OSError as error:
+        if not output_failed(error):
+            raise
+        err(f"error: standard output cannot be written ({error.strerror}): free space or send it elsewhere")
         return 2
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
