@@ -232,9 +232,8 @@ def test_every_command_says_the_same_line(kind: str, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize("command", ["--version", "--help", "platforms"])
 def test_an_output_that_is_full_is_one_line_and_exit_2(command: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "tracelens_tui", command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
+        line = [sys.executable, "-m", "tracelens_tui", command]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "standard output cannot be written" in done.stderr

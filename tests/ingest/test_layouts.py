@@ -192,3 +192,23 @@ def test_json_that_never_comes_to_an_event_list_is_given_up_early(tmp_path, monk
     given = text({"noise": ["x" * 50] * 1000, "traceEvents": sample()})
     with pytest.raises(UserError, match="has no list traceEvents"):
         load(tmp_path, given, stretch=500)
+
+
+@pytest.mark.parametrize("line", [b"[W 2026-01-01 kineto.cpp:12] started\n", b"[rank0] [INFO] tracing\n"])
+def test_log_lines_in_brackets_before_the_document(tmp_path, expected, line):
+    same(load(tmp_path, line + document()), expected)
+
+
+def test_a_file_that_lost_its_head_says_so(tmp_path):
+    whole = document()
+    found = load(tmp_path, whole[whole.index(b'"ph"', 600) :])
+    assert 0 < len(found) < len(load(tmp_path, whole))
+    assert found.quality.partial
+
+
+def test_a_second_list_of_events_is_told(tmp_path, expected):
+    found = load(tmp_path, document()[:-1] + b', "traceEvents": [' + text(sample()[0]) + b"]}")
+    assert len(found) == len(expected)
+    item = found.quality.get("second_list")
+    assert item is not None
+    assert item.count == 1

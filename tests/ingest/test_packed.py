@@ -145,3 +145,33 @@ def test_progress_counts_the_bytes_of_the_file_itself(tmp_path):
         done = [done for _, done, _ in heard]
         assert done == sorted(done)
         assert (done[0], done[-1]) == (0, len(data))
+
+
+def test_a_wrong_checksum_costs_no_event(tmp_path):
+    data = bytearray(gzip.compress(document()))
+    data[-8:-4] = b"\0\0\0\0"
+    trace = read(tmp_path, bytes(data))
+    assert trace.quality.partial
+    assert len(trace) == len(trace_from_objects(sample(), metadata=head()))
+    assert trace.quality.events_lost == 0
+
+
+def test_every_byte_before_the_damage_is_given(tmp_path):
+    text = bytes(range(256)) * 400  # packs into many small blocks
+    packed = gzip.compress(text)
+    for cut in (len(packed) - 8, len(packed) - 4):  # the checksum is wrong, or the length
+        broken = bytearray(packed)
+        broken[cut] ^= 0xFF
+        path = tmp_path / "t.json.gz"
+        path.write_bytes(broken)
+        packing = Packing()
+        assert b"".join(blocks_of(path, packing, lambda _: None)) == text
+        assert packing.cut
+
+
+def test_the_second_of_several_damaged_members_keeps_the_first(tmp_path):
+    first, second = gzip.compress(b"a" * 1000), bytearray(gzip.compress(b"b" * 1000))
+    second[-8] ^= 0xFF
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(first + bytes(second))
+    assert b"".join(blocks_of(path, Packing(), lambda _: None)) == b"a" * 1000 + b"b" * 1000

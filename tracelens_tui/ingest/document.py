@@ -23,6 +23,8 @@ _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|bp|s)"'  # not "id", with wh
 _BETWEEN = re.compile(rb"\}\s*,\s*\{\s*" + _EVENT_KEY)
 _BETWEEN_ANY = re.compile(rb"\}\s*,\s*\{\s*\"")
 _BETWEEN_LINES = re.compile(rb"\}\s*\n\s*\{\s*" + _EVENT_KEY)
+_LOG_LINE = re.compile(rb"\[[A-Za-z][^\n\"]*\]")  # [W kineto.cpp:1] and the like, before a document
+_PART_OF_JSON = re.compile(rb"[\"}\]]\s*[,:}\]]")
 _LONGEST_BROKEN_HEAD = 32 << 20  # a list that seems to be nested is taken if no other turned up in so many bytes
 _LONGEST_HEAD = 64 << 20
 _LONGEST_TAIL = 64 << 20
@@ -64,6 +66,7 @@ class Document:
         self.head = b""
         self.tail = b""
         self._given_up = False  # not all of the document was read
+        self._beheaded = False  # it begins within a list of events
         self.closed = False  # the end of the list was met
         self.form = "object"  # or "array", or "lines": events one after another without a list
         self._open()
@@ -71,9 +74,16 @@ class Document:
     @property
     def complete(self) -> bool:
         """Whether the document has its end; that of a list without an object around it may be left out."""
-        if self._given_up:
+        if self._given_up or self._beheaded:
             return False
         return self.form != "object" or (self.closed and self.tail.rstrip(b" \t\r\n\0").endswith(b"}"))
+
+    @property
+    def has_second_list(self) -> bool:
+        """Whether the object around the list holds another one of the same name."""
+        end = self.tail.rfind(b"}") + 1
+        following = _object(b'{"":0' + self.tail[:end]) if self.head else None
+        return following is not None and "traceEvents" in following
 
     def stretches(self) -> Iterator[Stretch]:
         """Give the event list piece by piece.  The piece marked last may hold what follows the list, too."""
@@ -125,7 +135,7 @@ class Document:
         text, searched, nested, tried = b"", 0, 0, 0
         for block in self._blocks:
             text = without_bom(text + block).lstrip() if not searched else text + block
-            if text.startswith(b"["):
+            if text.startswith(b"[") and not _LOG_LINE.match(text):
                 self.form, self._parts = "array", [text[1:]]
                 return
             line = text[: text.find(b"\n") + 1].rstrip()
@@ -149,6 +159,7 @@ class Document:
             start, end = found
             self.form = "array" if text[end:].lstrip().startswith(b",") else "lines"
             self._parts = [text[start:]]
+            self._beheaded = not text.startswith(b"{") and _PART_OF_JSON.search(text, 0, start) is not None
         else:
             raise NoEventList
 

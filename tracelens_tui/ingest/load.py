@@ -60,8 +60,9 @@ def load_trace(
     if document.head:
         complete = following is not None or (complete and not holds_events(document.tail))
     _note(reading, packing, complete=complete)
+    reading.assembler.tally.counts["second_list"] += document.has_second_list
     if not reading.assembler.objects:
-        raise without_events(path, lost=reading.assembler.tally.events_lost)
+        raise without_events(path, lost=reading.assembler.tally.events_lost, cut=packing.cut)
     trace = reading.assembler.finish(metadata_of(top, _source(path, size, packing)))
     if _is_jax(trace):
         raise jax(path)

@@ -3,6 +3,7 @@
 import bz2
 import importlib
 import lzma
+import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ def blocks_of(path: Path, packing: Packing, on_read: Callable[[int], None], size
         elif kind == "tar":
             blocks = _archived(tar_member(path, blocks, packing.found), packing)
         else:
-            blocks = _gathered(_unpacked(path, blocks, kind, packing, size), size)
+            blocks = _gathered(_unpacked(path, blocks, kind, packing, size, again=depth == 0), size)
     head, blocks = peek(blocks)
     encoding = encoding_of(head)
     yield from blocks if encoding is None else _recoded(blocks, encoding)
@@ -130,14 +131,21 @@ def _engine(kind: str, path: Path) -> Callable[[], _Decompressor]:
     raise UserError(f"{path} is compressed with zstd, which this Python cannot read; unpack it: zstd -d {path.name}")
 
 
-def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, size: int) -> Iterator[bytes]:
-    """The streams that lie one after another in ``blocks``; what follows the last one is counted."""
+def _unpacked(
+    path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, size: int, *, again: bool
+) -> Iterator[bytes]:
+    """The streams that lie one after another in ``blocks``; what follows the last one is counted.
+
+    ``again``: the blocks are those of the file itself, which can be read a second time where it is damaged.
+    """
     engine = _engine(kind, path)
     stream: _Decompressor | None = None
     members, given = 0, 0
     waiting = b""
+    taken, begin, before = 0, 0, 0  # bytes of the blocks; where the stream begins in them; unpacked bytes before it
     for block in chain(blocks, (b"",)):
         data = waiting + block
+        taken += len(block)
         waiting = b""
         while data or (stream is not None and not (stream.needs_input or stream.eof)):
             if stream is None or stream.eof:
@@ -148,6 +156,7 @@ def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, 
                     packing.trailing_bytes += len(data) + sum(len(rest) for rest in blocks)
                     return
                 stream, members = engine(), members + 1
+                begin, before = taken - len(data), given
                 packing.members = members
             try:
                 out = stream.decompress(data, min(size, _STEP if given > _STEP else _FIRST_STEP))
@@ -155,12 +164,42 @@ def _unpacked(path: Path, blocks: Iterator[bytes], kind: str, packing: Packing, 
                 if not given:
                     raise UserError(f"{path} is damaged: its compressed data cannot be read.") from None
                 packing.cut = True
+                if again and kind == "gzip":
+                    yield from _up_to_damage(path, begin, given - before)
                 return
             given += len(out)
             data = stream.unused_data if stream.eof else b""
             if out:
                 yield out
     packing.cut = packing.cut or stream is None or not stream.eof
+
+
+def _up_to_damage(path: Path, begin: int, given: int) -> Iterator[bytes]:
+    """What a damaged gzip stream holds beyond its first ``given`` bytes, byte by byte: a failed call gives nothing."""
+    stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)  # no header, no checksum: that may be wrong
+    with path.open("rb") as file:
+        file.seek(begin)
+        file.seek(begin + _gzip_header(file.read(_LONGEST_HEADER)))
+        while not stream.eof and (data := stream.unconsumed_tail or file.read(_STEP)):
+            try:
+                out = stream.decompress(data, min(given, _STEP) or 1)
+            except zlib.error:
+                return
+            if given:
+                given -= len(out)
+            else:
+                yield out
+
+
+def _gzip_header(data: bytes) -> int:
+    """The length of a gzip stream's header (RFC 1952, section 2.3)."""
+    flags, end = data[3], 10
+    if flags & 4:  # extra field
+        end += 2 + int.from_bytes(data[end : end + 2], "little")
+    for bit in (8, 16):  # file name, comment
+        if flags & bit:
+            end = data.index(b"\0", end) + 1
+    return end + (2 if flags & 2 else 0)  # checksum of the header
 
 
 def _gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:

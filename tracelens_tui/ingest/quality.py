@@ -6,11 +6,15 @@ from tracelens_tui.trace.types import DataQuality, QualityItem
 
 _MESSAGES = {
     "truncated": (
-        "The file was cut or is damaged: its end is missing.",
-        "What the end held is missing from every table.",
+        "The file was cut or is damaged: a part of it is missing.",
+        "What that part held is missing from every table.",
     ),
     "unreadable_event": ("{count} event(s) could not be read and were left out.", "They are missing from every table."),
     "repaired_text": ("{count} event(s) held text that is not valid JSON or UTF-8; the text was repaired.", ""),
+    "second_list": (
+        "A second list traceEvents in the same document was ignored.",
+        "Its events are missing: join the lists, or give a file of each.",
+    ),
     "trailing_bytes": ("{count} byte(s) after the end of the data were ignored.", ""),
     "archive_member": ("The archive holds {count} files; one of them was read.", ""),
     "unnamed_kernel": ("{count} kernel(s) have no name.", "They are shown under an empty name."),

@@ -48,8 +48,10 @@ def without_list(path: Path) -> UserError:
     )
 
 
-def without_events(path: Path, *, lost: int) -> UserError:
-    """Return the error for a trace of no events, of which ``lost`` could not be read."""
+def without_events(path: Path, *, lost: int, cut: bool = False) -> UserError:
+    """Return the error for a trace of no events, of which ``lost`` could not be read; ``cut`` by its packing."""
+    if cut:
+        return UserError(f"{path} is damaged: its compressed data end before the first whole event; copy it again.")
     if lost:
         return UserError(f"{path} is no trace: no item of its list can be read as an event.")
     return UserError(f"{path} is an empty trace with 0 events; the profiler recorded nothing.")

@@ -18,7 +18,7 @@ from typing import BinaryIO, NoReturn
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.ingest.refusals import refuse_foreign
-from tracelens_tui.ingest.sniff import packing_of
+from tracelens_tui.ingest.sniff import encoding_of, packing_of
 
 STANDARD_INPUT = Path("-")
 
@@ -73,7 +73,7 @@ def _copied(path: Path, file: Path) -> Path:
         with _opened(path) as source, file.open("xb") as target:
             block = source.read(_BLOCK)
             packing = packing_of(block)
-            if packing is None:
+            if packing is None and encoding_of(block) is None:
                 refuse_foreign(file, block)  # /dev/zero has no end
             while block:
                 target.write(block)

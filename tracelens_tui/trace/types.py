@@ -163,6 +163,7 @@ QUALITY_CODES = (
     "unreadable_event",
     "repaired_text",
     "trailing_bytes",
+    "second_list",
     "archive_member",
     "unnamed_kernel",
     "negative_duration",
