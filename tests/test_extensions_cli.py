@@ -80,7 +80,7 @@ def test_a_run_keeps_which_extensions_it_was_made_with(trace, extension, tmp_pat
     assert main([*run, "--resume", f"--extension={extension}"]) == 0
     capsys.readouterr()
     assert main([*run, "--resume"]) == 2
-    assert "cannot be resumed: its options was" in capsys.readouterr().err
+    assert "cannot be resumed: extensions was" in capsys.readouterr().err
     extension.write_text(SOURCE + "\n")
     assert main([*run, "--resume", f"--extension={extension}"]) == 2
 

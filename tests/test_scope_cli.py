@@ -107,7 +107,7 @@ def test_a_triage_of_a_part_has_its_own_place_says_so_and_goes_on_as_it_was(trac
     again = ["triage", str(trace), "--run-dir", str(run), "--resume"]
     for other in ((), ("--step", "5"), ("--annotation", "ProfilerStep#[567]")):
         assert main([*again, *other]) == 2
-        assert "cannot be resumed: its options was" in capsys.readouterr().err
+        assert "cannot be resumed: scope was steps=5-7, now it is" in capsys.readouterr().err
     assert main([*again, "--steps", "5-7"]) == 0
     assert (run / "analysis.md").read_text() == report
 

@@ -155,6 +155,7 @@ def watch(run_dir: RunArg, no_mouse: MouseOpt = False, ascii_only: AsciiOpt = Fa
     """Show a running or finished run; on a pipe, print its progress until it ends."""
     if not run_dir.is_dir():
         raise UserError(f"{run_dir} is no run directory: give the one that `tracelens-tui triage` printed")
+    _need_run(run_dir)
     if sys.stdout.isatty():
         from tracelens_tui.app.main import run_app
 
@@ -219,6 +220,7 @@ def report(
     """Print a run's report, or export it to a file."""
     from tracelens_tui.report.export import export_report, read_report
 
+    _need_run(run_dir)
     if out_file is None:
         out(read_report(run_dir).rstrip("\n"))
         return
@@ -324,6 +326,12 @@ def _app_options(
     return AppOptions(
         platform=platform, arch=arch, device=device, use_cache=not no_cache, mouse=not no_mouse, ascii=ascii_only
     )
+
+
+def _need_run(run_dir: Path) -> None:
+    from tracelens_tui.run.store import RunDir
+
+    RunDir(run_dir).check_run()
 
 
 def _need_lasting(target: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from tracelens_tui.console import out
+from tracelens_tui.console import err, out
 from tracelens_tui.errors import UserError
 from tracelens_tui.progress import line_of, progress
 from tracelens_tui.run.follow import follow
@@ -27,6 +27,8 @@ def print_run(run_dir: Path) -> int:
 async def _print_until_ended(run_dir: Path) -> RunState:
     """Print the journal's lines as they come; return the last state."""
     journal = JournalReader(run_dir / "events.jsonl")
+    if not (run_dir / "events.jsonl").exists():
+        err(f"waiting for a run to begin in {run_dir}; ctrl+c ends the waiting")
     state = RunState()
     async for state in follow(run_dir):
         for event in journal.read():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.making import Event, analysed, kernel, launch, mm, op
 from tracelens_tui.analysis.model import Analysis
-from tracelens_tui.analysis.tables import TABLES, all_tables, write_tables
+from tracelens_tui.analysis.tables import TABLES, all_tables, write, write_tables
 from tracelens_tui.analysis.tables.cells import csv_cells, plain_cells
 from tracelens_tui.analysis.tables.write import csv_bytes
 from tracelens_tui.errors import UserError
@@ -319,3 +319,20 @@ def test_a_folder_that_cannot_be_written_is_an_error(analysis: Analysis, tmp_pat
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot write the tables"):
         write_tables(analysis, tmp_path / "file" / "out")
+
+
+def test_tables_that_cannot_all_be_written_are_not_left_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = {name: pl.DataFrame({"a": [1]}) for name in ("one", "two", "three")}
+    (tmp_path / "one.csv").write_text("from before")
+
+    def full(frame: pl.DataFrame) -> bytes:
+        if len(list(tmp_path.iterdir())) > 2:
+            raise OSError(28, "No space left on device")
+        return b"a\n1\n"
+
+    monkeypatch.setattr(write, "csv_bytes", full)
+    with pytest.raises(UserError, match="No space left"):
+        write.write_frames(frames, tmp_path, "csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.csv"]

@@ -4,6 +4,7 @@ import pytest
 
 from tests.ingest.making import text
 from tests.variants.making import TWO_OPS, analysis, codes, copy, document, info, kernel, launch, op, split, two_ops
+from tracelens_tui.trace.steps import steps
 from tracelens_tui.trace.types import GPU_KINDS
 
 MISSING = "missing_duration"
@@ -51,11 +52,11 @@ def test_host_work_without_a_length_is_open_to_the_end(tmp_path, place, length, 
 
 
 @pytest.mark.parametrize("length", [b"0", b"0.0", b"-0", b"-0.0", b"0e9", b'"0"'])
-def test_a_length_of_zero_is_no_fault(tmp_path, length):
+def test_a_length_of_zero_is_told(tmp_path, length):
     """The kernel is an instant at 70 µs, which is in the window."""
     told = info(tmp_path, with_length(5, length))
     assert split(told) == {"window": 30, "busy": 10, "idle": 20, "compute": 10}
-    assert codes(told) == {}
+    assert codes(told) == {"zero_duration": 1}
 
 
 def test_a_negative_copy_and_a_negative_set(tmp_path):
@@ -148,3 +149,54 @@ def test_an_op_that_never_ends(tmp_path):
     events[0] = op("aten::relu", "10", "4e12", 1)
     told = info(tmp_path, events)
     assert (split(told), codes(told)) == (TWO_OPS, {"duration_overflow": 1})
+
+
+def test_gpu_work_that_stands_twice_is_told(tmp_path):
+    """Two ops with kernels of 10 µs at 40 and 70 µs; the second one's record is repeated."""
+    events = two_ops()
+    told = info(tmp_path, [*events, dict(events[5])])
+    assert codes(told) == {"recorded_twice": 1}
+    assert split(told) == TWO_OPS
+    other_name = {**events[5], "name": "another"}
+    assert "recorded_twice" not in codes(info(tmp_path, [*events, other_name]))
+
+
+@pytest.mark.parametrize("length", ["3.4e6", "2.5e12", "2.6e12"])  # 3.4 s, 29 days, 30 days and more; in µs
+def test_the_last_kernel_cannot_outlast_everything(tmp_path, length):
+    told = info(tmp_path, with_length(5, length.encode()))
+    assert codes(told) == {"duration_overflow": 1}
+    assert told["time_us"]["window"] < 1_000
+
+
+def test_a_long_last_kernel_that_the_host_waits_for_is_believed(tmp_path):
+    events = [*two_ops(), {**launch("100", 9, "4000000"), "name": "cudaDeviceSynchronize"}]
+    events[5] = {**events[5], "dur": "3400000"}
+    told = info(tmp_path, events)
+    assert codes(told) == {}
+    assert told["time_us"]["busy"] == 3_400_010
+
+
+def test_a_kernel_of_another_epoch_is_told_to_be_far_from_its_launch(tmp_path):
+    events = two_ops()
+    events[5] = {**events[5], "ts": "1700000000000000"}
+    opened = analysis(tmp_path, events)
+    item = opened.trace.quality.get("kernel_before_launch")
+    assert item is not None
+    assert item.message == "1 GPU event starts far from its launch."
+
+
+def test_a_step_without_an_end_ends_where_the_next_one_begins(tmp_path):
+    step = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 7}
+    first = {**step, "name": "ProfilerStep#1", "ts": "0"}
+    second = {**step, "name": "ProfilerStep#2", "ts": "60", "dur": "40"}
+    opened = analysis(tmp_path, [first, second, *two_ops()])
+    found = steps(opened.trace)
+    assert found["end_ns"].to_list() == [60_000, 100_000]
+
+
+def test_begin_and_end_events_are_named_where_there_is_no_other_work(tmp_path):
+    events = [{"ph": phase, "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": ts} for phase, ts in ("B1", "E2")]
+    opened = analysis(tmp_path, events)
+    item = opened.trace.quality.get("no_gpu")
+    assert item is not None
+    assert item.message.endswith("Its 1 pair of begin and end events (ph B and E) are not read.")

@@ -145,7 +145,11 @@ def _process(shared: int, length: int) -> Iterator[Connection]:
     with theirs:
         command = [sys.executable, "-m", "tracelens_tui.ingest.worker", str(theirs.fileno()), str(shared), str(length)]
         process = subprocess.Popen(  # noqa: S603 - this interpreter, and numbers
-            command, pass_fds=(theirs.fileno(), shared), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            command,
+            pass_fds=(theirs.fileno(), shared),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C goes to the terminal's group; this side decides
         )
     try:
         with Connection(ours.detach()) as connection:

@@ -1,5 +1,6 @@
 """Why a file is not read, in one sentence that names the file and the mend."""
 
+import re
 from pathlib import Path
 
 from tracelens_tui.errors import UserError
@@ -8,10 +9,13 @@ from tracelens_tui.ingest.sniff import foreign_profile, holds_events, is_json, l
 _ONLY = "only PyTorch Kineto JSON is read so far"
 _TRACE_NAMES = (".json", ".json.gz", ".json.zip", ".json.xz", ".json.bz2", ".json.zst", ".zip")
 _NAMED = 5
+_ADDRESS = re.compile(r"(?:https?|s3|gs|ftp|hdfs):/")
 
 
 def check_readable(path: Path) -> None:
     """Raise UserError unless the path is something that can be opened and read."""
+    if _ADDRESS.match(str(path)):
+        raise UserError(f"{path} is an address, not a file; download it first.")
     try:
         if path.is_dir():
             raise UserError(_directory(path))

@@ -6,7 +6,6 @@ It hears of texts in the shared memory and answers with batches in their place, 
 import contextlib
 import mmap
 import pickle
-import signal
 import sys
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
@@ -34,7 +33,6 @@ def answer_to(texts: Iterable[bytes], decoder: FastDecoder) -> Answer:
 
 def main(socket: int, shared: int, size: int) -> None:
     """Serve until the other side has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the other side decides
     decoder = FastDecoder(floats=True)
     with Connection(socket) as connection, mmap.mmap(shared, size) as memory, contextlib.suppress(EOFError, OSError):
         while True:

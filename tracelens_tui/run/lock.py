@@ -155,7 +155,8 @@ class RunLock:
         except OSError as error:
             raise UserError(f"{self._path}: the lock cannot be made: {error.strerror}") from error
         finally:
-            mine.unlink(missing_ok=True)
+            with suppress(OSError):  # a read-only place: nothing was made
+                mine.unlink(missing_ok=True)
         return True
 
     def _move_away(self, judged: LockState) -> None:

@@ -146,8 +146,23 @@ class RunDir:
         for what, (old, new) in pairs.items():
             if old != new:
                 raise UserError(
-                    f"{self.path} cannot be resumed: its {what} was {old}, now it is {new}; choose another --run-dir"
+                    f"{self.path} cannot be resumed: {_difference(what, old, new)}; choose another --run-dir"
                 )
+
+    def check_run(self) -> None:
+        """Raise UserError unless the directory holds a run, or is empty and may become one."""
+        if self.exists(RUN) or self.exists(JOURNAL) or self.exists(LOCK):
+            return
+        try:
+            entries = sorted(self.path.iterdir())
+        except OSError as error:
+            raise UserError(f"{self.path} is no run directory ({(error.strerror or str(error)).lower()})") from error
+        runs = [entry.name for entry in entries if (entry / RUN).is_file()]
+        if runs:
+            more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+            raise UserError(f"{self.path} is no run directory, but holds some: {', '.join(runs[:3])}{more}; name one")
+        if entries:
+            raise UserError(f"{self.path} is no run directory: give the one that `tracelens-tui triage` printed")
 
     def absolute(self, relative: str) -> Path:
         """Return the path of a file of the run; UserError for a path that leads out of the run directory."""
@@ -268,3 +283,18 @@ def _sha256(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _difference(what: str, old: object, new: object) -> str:
+    """In words what of a run is no longer as it was."""
+    if what == "trace":
+        return "it was made from another trace, or the trace has changed since"
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = [key for key in (*old, *new) if old.get(key) != new.get(key)]
+        told = [f"{key} was {_told(old.get(key))}, now it is {_told(new.get(key))}" for key in dict.fromkeys(keys)]
+        return ", and ".join(told)
+    return f"its {what} was {_told(old)}, now it is {_told(new)}"
+
+
+def _told(value: object) -> str:
+    return "not given" if value is None or value == {} else str(value)

@@ -51,17 +51,23 @@ def finished_quality(trace: Trace, tree: EventTree) -> DataQuality:
     """Return the quality of a repaired trace with what only the tree can tell: links, shapes, missing sides."""
     gpu = _gpu_ids(trace)
     if not len(gpu):
-        message = "The trace holds no GPU work: no kernel, copy or set was recorded."
+        message = f"The trace holds no GPU work: no kernel, copy or set was recorded.{_unread_phases(trace)}"
         return with_items(
             trace.quality, [QualityItem("no_gpu", 1, message, "There is nothing to analyse.", gates=True)]
         )
-    items = [_kernel_before_launch(trace, tree, gpu), *_unattributed(trace, tree, gpu), _no_shapes(trace, tree, gpu)]
+    items = [
+        _kernel_before_launch(trace, tree, gpu),
+        _zero_duration(trace, gpu),
+        _recorded_twice(trace, gpu),
+        *_unattributed(trace, tree, gpu),
+        _no_shapes(trace, tree, gpu),
+    ]
     return with_items(trace.quality, [item for item in items if item is not None])
 
 
 _NO_TIME_CODES = {"negative_duration": "a negative duration", "missing_duration": "no duration"}
 _CLIP_CODES = {
-    "duration_overflow": "last beyond the whole of the work that follows on the same stream",
+    "duration_overflow": "last beyond all the work that was recorded after them",
     "stream_overlap": "overlap the next GPU event on the same stream",
 }
 
@@ -151,9 +157,44 @@ def _kernel_before_launch(trace: Trace, tree: EventTree, gpu: Int64) -> QualityI
         return None
     dur = trace.events["dur_ns"].to_numpy()
     share = _share(float(dur[strange].sum()), busy_ns(trace))
-    verb = "starts before its launch" if len(strange) == 1 else "start before their launch"
+    late = moved["raw_start_ns"].to_numpy() > trace.events["start_ns"].to_numpy()[moved["event"].to_numpy()]
+    place = "far from" if late.any() else "before"
+    verb = f"starts {place} its launch" if len(strange) == 1 else f"start {place} their launch"
     message = f"{_count(len(strange), 'GPU event')} {verb}."
     return QualityItem("kernel_before_launch", len(strange), message, _MOVED_EFFECT, share, gates=share > GATE_SHARE)
+
+
+def _zero_duration(trace: Trace, gpu: Int64) -> QualityItem | None:
+    """GPU work that was recorded as taking no time, beside what has no valid duration at all."""
+    dur = trace.events["dur_ns"].to_numpy()[gpu]
+    told = np.isin(gpu, trace.repairs["event"].to_numpy().astype(np.int64))
+    count = int(((dur == 0) & ~told).sum())
+    if not count:
+        return None
+    message = f"{_count(count, 'GPU event')} of {len(gpu):,} {'lasts' if count == 1 else 'last'} 0 ns."
+    effect = "They take no part in the time split: its busy time is too small."
+    return QualityItem("zero_duration", count, message, effect, gates=count > GATE_SHARE * len(gpu))
+
+
+def _recorded_twice(trace: Trace, gpu: Int64) -> QualityItem | None:
+    """GPU events that equal an earlier one in name, place, times and correlation."""
+    frame = trace.events.select("device", "stream", "name", "start_ns", "dur_ns", "correlation", "thread")[gpu]
+    again = (
+        ~frame.select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy() & (frame["dur_ns"] > 0).to_numpy()
+    )
+    count = int(again.sum())
+    if not count:
+        return None
+    share = _share(float(frame["dur_ns"].to_numpy()[again].sum()), busy_ns(trace))
+    message = f"{_count(count, 'GPU event')} {'stands' if count == 1 else 'stand'} in the file twice."
+    effect = "Sums over kernels and ops count them twice; the time split does not."
+    return QualityItem("recorded_twice", count, message, effect, share, gates=share > GATE_SHARE)
+
+
+def _unread_phases(trace: Trace) -> str:
+    """What the file holds in place of complete events, as the end of a message."""
+    pairs = trace.metadata.phase_counts.get("B", 0)
+    return f" Its {_count(pairs, 'pair')} of begin and end events (ph B and E) are not read." if pairs else ""
 
 
 def _unattributed(trace: Trace, tree: EventTree, gpu: Int64) -> list[QualityItem | None]:

@@ -5,9 +5,10 @@ What is repaired, and how:
 * a negative or missing duration: GPU work gets none and takes no part in the time split; a host event is taken as
   unfinished and ends with the trace;
 * work that runs on after a later start on its own stream, which is serial, ends at that start;
-* GPU events more than ``FAR_NS`` before the first or after the last host event move to their launch, or, where they
-  have none, lose their time;
-* durations beyond ``LONGEST_NS`` end with the trace.
+* GPU events more than ``FAR_NS`` before the first or ``60 * FAR_NS`` after the last host event move to their launch;
+  those without one lose their time;
+* durations beyond ``LONGEST_NS`` end with the trace, and so does a GPU event that alone takes longer than ``FAR_NS``
+  and lasts more than ``FAR_NS`` beyond everything else.
 """
 
 from dataclasses import dataclass, field, replace
@@ -148,7 +149,7 @@ def _lanes(times: _Times, trace: Trace) -> tuple[Int64, Int64]:
 
 def _close(times: _Times) -> None:
     """End what has no believable end with the trace."""
-    endless = times.dur >= LONGEST_NS
+    endless = (times.dur >= LONGEST_NS) | _outlasts_all(times)
     times.note("duration_overflow", endless)
     closed = endless | (times.unfinished & ~endless)
     sane = ~closed & ~times.no_time
@@ -157,6 +158,15 @@ def _close(times: _Times) -> None:
         times.dur[closed] = np.maximum(last - times.start[closed], 0)
     else:
         times.dur[endless] = 0
+
+
+def _outlasts_all(times: _Times) -> Bool:
+    """GPU events so long after the end of all others, and of the host, that nothing can have waited for them."""
+    long = times.gpu & (times.dur > FAR_NS)
+    others = (times.host & ~times.unfinished) | (times.gpu & ~long)
+    if not long.any() or not times.host.any() or not others.any():
+        return np.zeros(len(long), bool)
+    return long & (times.end > times.end[others].max() + FAR_NS)
 
 
 def _with_times(events: pl.DataFrame, times: _Times) -> pl.DataFrame:

@@ -17,7 +17,18 @@ STEP_SCHEMA: dict[str, type[pl.DataType]] = {
 
 def steps(trace: Trace) -> pl.DataFrame:
     """Return the ``ProfilerStep#N`` annotations of the host by start (``STEP_SCHEMA``); empty where there are none."""
-    return annotations(trace, STEP_PATTERN, Kind.USER_ANNOTATION)
+    found = annotations(trace, STEP_PATTERN, Kind.USER_ANNOTATION)
+    unfinished = pl.col("event").is_in(_without_end(trace))
+    following = pl.col("start_ns").shift(-1).fill_null(pl.col("end_ns"))
+    return found.with_columns(
+        end_ns=pl.when(unfinished).then(pl.min_horizontal("end_ns", following)).otherwise("end_ns")
+    )
+
+
+def _without_end(trace: Trace) -> pl.Series:
+    """The events whose end was not recorded; a step among them ends where the next one begins."""
+    codes = ("missing_duration", "negative_duration")
+    return trace.repairs.filter(pl.col("code").is_in(codes))["event"].cast(pl.UInt32)
 
 
 def numbered_steps(trace: Trace) -> pl.DataFrame:

@@ -171,6 +171,8 @@ QUALITY_CODES = (
     "duration_overflow",
     "kernel_before_launch",
     "stream_overlap",
+    "zero_duration",
+    "recorded_twice",
     "merged_ranks",
     "dead_steps",
     "unlinked",

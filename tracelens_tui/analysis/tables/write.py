@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,25 @@ def _writer(fmt: str) -> Callable[[Mapping[str, pl.DataFrame], Path], list[Path]
     if fmt == "xlsx":
         return _write_xlsx
     if fmt in FORMATS:
-        return lambda tables, out: [_write_one(frame, out / f"{name}.{fmt}", fmt) for name, frame in tables.items()]
+        return partial(_write_each, fmt=fmt)
     raise UserError(f"unknown table format {fmt!r}; choose from: {', '.join(FORMATS)}.")
+
+
+def _write_each(tables: Mapping[str, pl.DataFrame], out: Path, fmt: str) -> list[Path]:
+    """Write a file per table; where one cannot be written, those that this call made go again."""
+    paths: list[Path] = []
+    made: list[Path] = []
+    try:
+        for name, frame in tables.items():
+            path = out / f"{name}.{fmt}"
+            if not path.exists():
+                made.append(path)
+            paths.append(_write_one(frame, path, fmt))
+    except OSError:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
+    return paths
 
 
 def _write_one(frame: pl.DataFrame, path: Path, fmt: str) -> Path:
