@@ -82,7 +82,9 @@ def test_a_skill_is_its_front_matter_and_its_prompt():
     ("category", "agent"),
     [
         ("gemm", "gemm"), ("groupedgemm_bwd", "gemm"), ("sdpa_fwd", "attention"), ("inferenceattention", "attention"),
-        ("elementwise", "elementwise"), ("cpu_idle", "cpu-idle"), ("norm_fwd", "generic"), ("moe_aux", "generic"),
+        ("elementwise", "elementwise"), ("cpu_idle", "cpu-idle"),
+        ("norm_fwd", "norm"), ("conv_bwd", "convolution"), ("moe_fused", "moe"), ("reduce", "reduce"),
+        ("triton", "triton"), ("moe_aux", "generic"),
     ],
 )  # fmt: skip
 def test_the_agent_of_a_category(category, agent):

@@ -110,7 +110,7 @@ def test_a_finished_run_is_continued_only_when_asked(trace, tmp_path):
     report, journal = (run / "analysis.md").read_bytes(), (run / "events.jsonl").read_bytes()
     with pytest.raises(UserError, match="--resume"):
         run_triage(ask(trace, run))
-    with pytest.raises(UserError, match="options"):
+    with pytest.raises(UserError, match="platform was not given, now it is MI325X"):
         run_triage(ask(trace, run, resume=True, platform="MI325X"))
     other = mixed(tmp_path / "other.json", calls=3)
     with pytest.raises(UserError, match="trace"):

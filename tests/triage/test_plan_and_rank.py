@@ -71,7 +71,7 @@ def test_a_category_that_cannot_reach_a_card_is_skipped():
     found = decisions(manifest(gemm=20.0, reduce=0.49, moe_aux=0.5))
     assert [(one.category, one.agent.id, one.planned) for one in found[1:]] == [
         ("gemm", "gemm", True),
-        ("reduce", "generic", False),
+        ("reduce", "reduce", False),
         ("moe_aux", "generic", True),
     ]
     assert found[2].number == pytest.approx(0.49)

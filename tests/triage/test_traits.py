@@ -168,3 +168,83 @@ def test_every_trait_states_what_it_promises():
 
 def test_shapes_look_into_tensor_lists():
     assert shapes_in((((2, 3), (4,)), (), (5, 6))) == [(2, 3), (4,), (5, 6)]
+
+
+def conv(found, weight, *, stride=None, groups=1, **more):
+    params = {"input_shape": str(found), "filter_shape": str(weight), "stride": str(stride or [1, 1]), "groups": groups}
+    return op_facts("aten::convolution", category="conv_fwd", params=params, **more)
+
+
+def test_kinds_of_convolutions_by_their_shapes():
+    patches = conv([1, 3, 1008, 1008], [1024, 3, 14, 14], stride=[14, 14])
+    assert trait("patch_embedding", patches) == {"patch": 14, "channels": 3}
+    assert trait("patch_embedding", conv([1, 3, 224, 224], [64, 3, 7, 7], stride=[2, 2])) is None
+    depthwise = conv([8, 1024, 56, 56], [1024, 1, 3, 3], groups=1024)
+    assert trait("depthwise", depthwise) == {"channels": 1024}
+    assert trait("depthwise", conv([8, 1024, 56, 56], [1024, 512, 3, 3], groups=2)) is None
+    pointwise = conv([8, 1024, 14, 14], [2048, 1024, 1, 1])
+    assert trait("pointwise", pointwise) == {"channels": 1024, "filters": 2048}
+    assert trait("pointwise", conv([8, 1024, 14, 14], [2048, 1024, 3, 3])) is None
+    assert trait("narrow_channels", conv([8, 3, 14, 14], [64, 3, 3, 3])) == {"odd_channels": 3}
+    assert trait("narrow_channels", conv([8, 3, 14, 14], [64, 3, 3, 3], precision="fp32")) is None
+    assert trait("narrow_channels", conv([8, 16, 14, 14], [64, 16, 3, 3])) is None
+    assert trait("volumetric", conv([2, 4, 8, 8, 8], [4, 4, 3, 3, 3])) == {}
+    assert trait("volumetric", pointwise) is None
+    assert trait("few_images", patches) == {"images": 1}
+    assert trait("few_images", pointwise) is None
+
+
+@pytest.mark.parametrize("shape", ["[1,", "", "nonsense", "[1.5, 2]"])
+def test_shapes_that_are_none_have_no_traits(shape):
+    op = op_facts(params={"input_shape": shape, "filter_shape": "[8, 8, 1, 1]", "groups": 1})
+    assert all(trait(name, op) is None for name in ("patch_embedding", "depthwise", "pointwise", "few_images"))
+
+
+def test_norms_with_few_channels_or_short_rows():
+    norm = op_facts("aten::batch_norm", category="norm_fwd", params={"num_channels": 64})
+    assert trait("few_channels", norm) == {"channels": 64, "sms": 304}
+    assert trait("few_channels", op_facts("aten::batch_norm", params={"num_channels": 304})) is None
+    assert trait("few_channels", op_facts("aten::layer_norm", params={"num_channels": 64})) is None
+    rows = op_facts("aten::layer_norm", category="norm_fwd", dims=((16, 559, 1024),))
+    assert trait("short_rows", rows) == {"rows": 16 * 559, "row": 1024}
+    assert trait("short_rows", op_facts("aten::layer_norm", dims=((16, 559, 2048),))) is None
+    assert trait("short_rows", op_facts("aten::layer_norm", dims=((16, 500, 1024),))) is None  # 8,000 rows
+
+
+def test_reductions_by_rows_and_results():
+    few = op_facts("aten::sum", category="reduce", params={"num_output_elems": 32}, mib=64.0)
+    assert trait("few_results", few) == {"results": 32, "sms": 304}
+    assert trait("few_results", op_facts("aten::sum", params={"num_output_elems": 32}, mib=3.9)) is None
+    assert trait("few_results", op_facts("aten::sum", params={"num_output_elems": 304}, mib=64.0)) is None
+    softmax = op_facts("aten::_softmax", category="reduce", dims=((16, 5185, 5185),))
+    assert trait("long_rows", softmax) == trait("odd_rows", softmax) == {"row": 5185}
+    assert trait("odd_rows", op_facts("aten::_softmax", dims=((16, 8, 4096),))) is None
+    assert trait("long_rows", op_facts("aten::_softmax", dims=((16, 8, 1024),))) is None
+    logits = op_facts("aten::_log_softmax", dims=((8192, 128256),))
+    assert trait("vocabulary", logits) == {"classes": 128256}
+    assert trait("vocabulary", op_facts("aten::_log_softmax", dims=((8192, 1000),))) is None
+    mean = op_facts("aten::mean", dims=((64, 4096),))
+    variance = OtherOp("aten::var", "reduce", ((64, 4096),), 1, 1.0)
+    assert trait("mean_and_variance", mean, variance) == {"variance": "aten::var"}
+    assert trait("mean_and_variance", mean, OtherOp("aten::var", "reduce", ((64, 2048),), 1, 1.0)) is None
+
+
+def test_experts_with_few_rows_each():
+    few = op_facts(category="moe_fused", params={"M": 16, "E": 64, "topk": 2})
+    assert trait("few_rows_per_expert", few) == {"tokens": 16, "experts": 64, "topk": 2}
+    assert trait("few_rows_per_expert", op_facts(params={"M": 512, "E": 16, "topk": 2})) is None  # 64 rows each
+    assert trait("many_tokens", op_facts(params={"M": 2048})) == {"tokens": 2048}
+    assert trait("many_tokens", few) is None
+
+
+def test_generated_kernels_by_their_names_and_numbers():
+    moving = op_facts("triton_poi_fused_clone_3", params={"fused_ops": "aten.clone, aten.mul"})
+    assert trait("moving", moving) == {"mover": "clone"}
+    assert trait("moving", op_facts(params={"fused_ops": "aten.add, aten.mul"})) is None
+    assert trait("moving", op_facts(params={"fused_ops": "aten.concat_nothing"})) is None
+    column = op_facts("triton_red_fused_sum_7", params={"xnumel": 64, "rnumel": 32768})
+    assert trait("few_programs", column) == {"results": 64, "length": 32768, "sms": 304}
+    assert trait("few_programs", op_facts(params={"xnumel": 4096, "rnumel": 2048})) is None
+    looped = op_facts("triton_red_fused_mean_1", params={"xnumel": 8192, "rnumel": 2432})
+    assert trait("fitting_loop", looped) == {"length": 2432}
+    assert trait("fitting_loop", op_facts("triton_per_fused_mean_1", params={"rnumel": 2432})) is None

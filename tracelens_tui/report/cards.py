@@ -128,12 +128,16 @@ def efficiency_text(operation: Operation) -> str:
     value = operation.efficiency_percent
     if value is None:
         return NONE
-    text = f"{value:.1f}%"
+    least, most = operation.efficiency_low_percent, operation.efficiency_high_percent
+    if least is None or most is None:
+        text, highest = f"{value:.1f}%", value
+    else:
+        text, highest = f"{least:.1f}% to {most:.1f}%", most
     if operation.peak is not None and operation.peak_unit is not None:
         text += f" of {figure(operation.peak)} {operation.peak_unit}"
-    if operation.mean_efficiency_percent is not None:
+    if operation.mean_efficiency_percent is not None and least is None:
         text += f" (mean of calls {operation.mean_efficiency_percent:.1f}%)"
-    return f"{text} [ANOMALY] - verify measurement" if value > ANOMALY else text
+    return f"{text} [ANOMALY] - verify measurement" if highest > ANOMALY else text
 
 
 def _impact(finding: Finding) -> Md:

@@ -119,7 +119,7 @@ def _sums(inputs: Inputs) -> Iterator[str]:
         min(1.0, efficiency / 100) * (operation.time_ms if operation.exposed_ms is None else operation.exposed_ms)
         for metrics in inputs.metrics.values()
         for operation in metrics.operations
-        if (efficiency := operation.efficiency.efficiency_percent) is not None
+        if (efficiency := operation.efficiency.surest_percent) is not None
     )
     limit = 100 * (1 - needed / window)
     total = math.fsum(item.finding.impact.mid or 0.0 for item in inputs.ranked)

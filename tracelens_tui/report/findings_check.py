@@ -52,14 +52,19 @@ def impact_problems(finding: Finding) -> Iterator[str]:
         yield f"impact: 0 ≤ low ≤ mid ≤ high ≤ 100 does not hold for {low:g}, {mid:g}, {high:g}"
     if finding.tier == "system":
         return  # its bounds have other grounds than a roof
-    for name, value, scale in (("low", low, LOW_SCALE), ("mid", mid, MID_SCALE)):
+    scales = [("low", low, LOW_SCALE), ("mid", mid, MID_SCALE)]
+    if any(operation.efficiency_low_percent is not None for operation in finding.operations):
+        scales = scales[1:]  # how much work there was is a range, and so is what can be won
+        if low > LOW_SCALE * high + TOLERANCE:
+            yield f"impact: low is {low:g}, more than {LOW_SCALE} × high, which is {LOW_SCALE * high:g}"
+    for name, value, scale in scales:
         if abs(value - scale * high) > TOLERANCE:
             yield f"impact: {name} is {value:g}, but {scale} × high is {scale * high:g}"
 
 
 def _rated(operation: Operation) -> bool:
     """True where an impact follows from the operation's efficiency."""
-    return operation.efficiency_percent is not None and operation.efficiency_percent <= 100
+    return operation.surest_percent is not None and operation.surest_percent <= 100
 
 
 def prose_of(finding: Finding) -> dict[str, str]:
@@ -133,6 +138,8 @@ def operation_differences(operation: Operation, metrics: OperationMetrics) -> It
         "flops_per_byte": (operation.flops_per_byte, efficiency.flops_per_byte),
         "efficiency_percent": (operation.efficiency_percent, efficiency.efficiency_percent),
         "bound": (operation.bound, efficiency.bound_type),
+        "efficiency_low_percent": (operation.efficiency_low_percent, efficiency.efficiency_low_percent),
+        "efficiency_high_percent": (operation.efficiency_high_percent, efficiency.efficiency_high_percent),
     }
     if operation.dims != metrics.dims or operation.dtype != metrics.dtype:
         yield f"operation {operation.row}: dims and dtype are not those of the metrics"
@@ -156,7 +163,7 @@ def _excess(finding: Finding, known: dict[int, OperationMetrics]) -> Iterator[st
 
 def _bound(metrics: OperationMetrics) -> float | None:
     """The most that one operation can win, in % of the window; None where it is not known."""
-    percent, efficiency = metrics.percent_of_total, metrics.efficiency.efficiency_percent
+    percent, efficiency = metrics.percent_of_total, metrics.efficiency.surest_percent
     if percent is None or efficiency is None or not metrics.time_ms:
         return None
     exposed = 1.0 if metrics.exposed_ms is None else metrics.exposed_ms / metrics.time_ms

@@ -22,6 +22,13 @@ class OperationEfficiency(Schema):
     warning: str | None = None
     is_anomaly: bool = False  # above the roof: the measurement or the model is off
     mean_efficiency_percent: float | None = None  # mean of per-call ratios
+    efficiency_low_percent: float | None = None  # both null unless the arguments leave open how much work there is:
+    efficiency_high_percent: float | None = None  # the efficiency if it is the least, the most that can be
+
+    @property
+    def surest_percent(self) -> float | None:
+        """The efficiency that is reached at least: what a gain is measured from."""
+        return self.efficiency_percent if self.efficiency_low_percent is None else self.efficiency_low_percent
 
 
 class OperationMetrics(Schema):

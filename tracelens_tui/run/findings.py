@@ -59,6 +59,13 @@ class Operation(Schema):
     peak: float | None = None  # the roof it is measured against
     peak_unit: Literal["TFLOPS", "TB/s"] | None = None
     bound: Literal["compute", "memory"] | None = None
+    efficiency_low_percent: float | None = None  # both null unless the arguments leave open how much work there is:
+    efficiency_high_percent: float | None = None  # the efficiency if it is the least, the most that can be
+
+    @property
+    def surest_percent(self) -> float | None:
+        """The efficiency that is reached at least: what a gain is measured from."""
+        return self.efficiency_percent if self.efficiency_low_percent is None else self.efficiency_low_percent
 
 
 class Metric(Schema):

@@ -18,7 +18,7 @@ STEP_SCHEMA: dict[str, type[pl.DataType]] = {
 def steps(trace: Trace) -> pl.DataFrame:
     """Return the ``ProfilerStep#N`` annotations of the host by start (``STEP_SCHEMA``); empty where there are none."""
     found = annotations(trace, STEP_PATTERN, Kind.USER_ANNOTATION)
-    unfinished = pl.col("event").is_in(_without_end(trace))
+    unfinished = pl.col("event").is_in(_without_end(trace).implode())
     following = pl.col("start_ns").shift(-1).fill_null(pl.col("end_ns"))
     return found.with_columns(
         end_ns=pl.when(unfinished).then(pl.min_horizontal("end_ns", following)).otherwise("end_ns")

@@ -156,6 +156,8 @@ class Rule(RuleText):
     """Advice on operations."""
 
     when: When
+    general: bool = False  # for what nothing more specific explains: comes after the rules that all share
+    shared: bool = False  # a generic rule that every compute sub-agent has too
 
     def provided(self) -> set[str]:
         """Return the names that the texts may refer to."""
@@ -196,11 +198,20 @@ def checked_rules(agent: str, schema: type[RuleBook[AnyRule]]) -> tuple[AnyRule,
 
 
 def all_rules(agent: str) -> tuple[Rule, ...]:
-    """Return the agent's rules and, after them, the generic ones for time without a model."""
+    """Return the agent's rules in order: its specific ones, those that all share, its general ones.
+
+    Rules on time without a model come last.
+    """
     own = rules_of(agent)
     known = {rule.id for rule in own}
-    shared = [rule for rule in rules_of("generic") if rule.when.modelled is False and rule.id not in known]
-    return (*own, *shared)
+    others = [rule for rule in rules_of("generic") if rule.id not in known]
+    shared = [rule for rule in others if rule.shared]
+    return (
+        *(rule for rule in own if not rule.general),
+        *(rule for rule in shared if not rule.general),
+        *(rule for rule in own if rule.general),
+        *(rule for rule in shared if rule.general),
+    )
 
 
 def qualified(text: str, rule: RuleText) -> str:

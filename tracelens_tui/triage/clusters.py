@@ -67,11 +67,15 @@ def _gain_cluster(
         bound="compute" if found.bound_type == "compute" else "memory",
         library=members[0].op.library,
         band=found.eff_bucket,
-        impact=impact_of(found.impact_score_high),
+        impact=impact_of(found.impact_score_high, low=found.impact_score_low if _ranged(members) else None),
         rows=[one.op.view.row for one in members],
         facts=_totals(members, run) | band | _beyond_totals(members, run),
         matches=_matches(members, gaps, run, rules),
     )
+
+
+def _ranged(members: Sequence[Subject]) -> bool:
+    return any(one.op.ranged for one in members)
 
 
 def _unknown_clusters(
@@ -175,8 +179,14 @@ def _totals(members: Sequence[Subject], run: RunContext) -> Facts:
         "shapes": Fact(value=len(ops), label="distinct operations", digits=0),
     }
     if all(op.efficiency is not None for op in ops) and time:
-        roof = math.fsum((op.efficiency or 0.0) * op.view.time_ms for op in ops)
-        facts["efficiency"] = Fact(value=100 * roof / time, label="roof time over kernel time", unit="%")
+        roof = math.fsum((op.surest or 0.0) * op.view.time_ms for op in ops)
+        label = "least roof time over kernel time" if _ranged(members) else "roof time over kernel time"
+        facts["efficiency"] = Fact(value=100 * roof / time, label=label, unit="%")
+        if _ranged(members):
+            most = math.fsum(
+                (op.view.efficiency_high_percent or 100 * (op.efficiency or 0.0)) * op.view.time_ms for op in ops
+            )
+            facts["efficiency_high"] = Fact(value=most / time, label="most roof time over kernel time", unit="%")
     return facts
 
 

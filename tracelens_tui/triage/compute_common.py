@@ -99,7 +99,11 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
         title=qualified(lead.rule.title, lead.rule),
         library=cluster.library,
         bound=cluster.bound,
-        confidence=confidence_of(rules[lead.rule.id], _contrast(lead.match, ops), gated=assignment.run.gated),
+        confidence=confidence_of(
+            rules[lead.rule.id],
+            _contrast(lead.match, ops),
+            gated=assignment.run.gated or any(ops[row].ranged for row in cluster.rows),
+        ),
         impact=cluster.impact,
         operations=[ops[row].view for row in cluster.rows],
         insight=_insight(cluster, lead, noun),
@@ -134,6 +138,8 @@ def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Sequen
 def _insight(cluster: Cluster, lead: Told, noun: str) -> str:
     subject = f"{noun} of [[all.library]]" if "library" in cluster.facts else noun
     roof = f" at [[all.efficiency]] of the {cluster.bound} roof" if "efficiency" in cluster.facts else ""
+    if "efficiency_high" in cluster.facts:
+        roof = f" at between [[all.efficiency]] and [[all.efficiency_high]] of the {cluster.bound} roof"
     part = "" if lead.match.gap_share >= WHOLE else f" in {lead.time} of that,"
     observation = qualified(lead.rule.observation, lead.rule)
     return f"{subject} take [[all.time]] ([[all.share]] of the window){roof};{part} {observation}."
@@ -195,7 +201,7 @@ def _distinct_titles(findings: list[Finding], clusters: Sequence[Cluster]) -> li
 
 def _message(assignment: Assignment, findings: Sequence[Finding]) -> str:
     """Why there are no findings, and which operations run above their roof."""
-    above = [op.view for op in assignment.ops if (op.efficiency or 0.0) > 1]
+    above = [op.view for op in assignment.ops if (op.surest or 0.0) > 1]
     notes = [_why_none(assignment)] if not findings else []
     if above:
         names = ", ".join(dict.fromkeys(view.name for view in above[:3]))

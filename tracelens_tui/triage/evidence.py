@@ -79,6 +79,8 @@ def operation(metrics: OperationMetrics) -> Operation:
         peak=peak if rated else None,
         peak_unit=("TFLOPS" if compute else "TB/s") if rated else None,
         bound=found.bound_type,
+        efficiency_low_percent=found.efficiency_low_percent,
+        efficiency_high_percent=found.efficiency_high_percent,
     )
 
 
@@ -122,6 +124,7 @@ def _op(category: str, metrics: OperationMetrics, row: Row) -> OpFacts:
         precision=metrics.dtype,
         library=metrics.library,
         kernels=_kernels(row.get("kernel_details_summary", "")),
+        spread=metrics.cov if metrics.high_variance else None,
     )
 
 
@@ -141,11 +144,15 @@ class _Kernel(msgspec.Struct):
     """One entry of ``kernel_details_summary``."""
 
     name: str
+    count: int
     total_duration_us: float
 
 
 def _kernels(text: str) -> tuple[KernelFact, ...]:
-    """The kernels of an op, most time first."""
-    found = msgspec.json.decode(text, type=list[_Kernel]) if text else []
-    ordered = sorted(found, key=lambda one: (-one.total_duration_us, one.name))
-    return tuple(KernelFact(one.name, one.total_duration_us / 1e3) for one in ordered)
+    """The kernels of an op, most time first; one that ran on several streams stands once."""
+    found: dict[str, tuple[float, int]] = {}
+    for one in msgspec.json.decode(text, type=list[_Kernel]) if text else []:
+        time, count = found.get(one.name, (0.0, 0))
+        found[one.name] = (time + one.total_duration_us, count + one.count)
+    ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+    return tuple(KernelFact(name, time / 1e3, count) for name, (time, count) in ordered)

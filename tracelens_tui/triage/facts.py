@@ -13,10 +13,11 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class KernelFact:
-    """One kernel of an operation: its name and its time over all calls."""
+    """One kernel of an operation: its name, its time over all calls, and how often it ran."""
 
     name: str
     time_ms: float
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class OpFacts:
     precision: str | None
     library: str | None
     kernels: tuple[KernelFact, ...]
+    spread: float | None = None  # standard deviation over mean of the calls' times, where it is high
 
     @property
     def name(self) -> str:
@@ -51,6 +53,17 @@ class OpFacts:
         """Sum of roof times over sum of kernel times, a ratio; None without a roofline."""
         percent = self.view.efficiency_percent
         return None if percent is None else percent / 100
+
+    @property
+    def surest(self) -> float | None:
+        """The efficiency that is reached at least, a ratio; differs from ``efficiency`` where that is a range."""
+        percent = self.view.surest_percent
+        return None if percent is None else percent / 100
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the arguments leave open how much work there is."""
+        return self.view.efficiency_low_percent is not None
 
     @property
     def mib(self) -> float | None:

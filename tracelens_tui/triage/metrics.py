@@ -18,7 +18,7 @@ from tracelens_tui.run.category_files import (
     OperationMetrics,
 )
 from tracelens_tui.text import clip, plain
-from tracelens_tui.triage.impact import MIN_MID, gap_percent, impact_of
+from tracelens_tui.triage.impact import LOW_OVER_HIGH, MIN_MID, gap_percent, impact_of
 from tracelens_tui.triage.origins import NOT_FOUND, Origin
 from tracelens_tui.triage.traits import shapes_in
 
@@ -133,12 +133,12 @@ def _cluster(key: tuple[str, str, Band], members: list[ImpactEstimate]) -> Categ
 
 
 def _estimate(category: str, op: OperationMetrics, window_ms: float) -> ImpactEstimate | None:
-    percent = op.efficiency.efficiency_percent
+    percent = op.efficiency.surest_percent
     exposed = op.time_ms if op.exposed_ms is None else op.exposed_ms
     high = gap_percent(exposed, None if percent is None else percent / 100, window_ms)
     if high is None or op.classification.get(HOST_COPY):
         return None
-    impact = impact_of(high)
+    impact = impact_of(high, low=_least(op, exposed, window_ms))
     return ImpactEstimate(
         operation=op.name,
         category=category,
@@ -153,6 +153,14 @@ def _estimate(category: str, op: OperationMetrics, window_ms: float) -> ImpactEs
         percent_of_total=op.percent_of_total,
         row=op.row,
     )
+
+
+def _least(op: OperationMetrics, exposed: float, window_ms: float) -> float | None:
+    """The low end where the arguments leave open how much work there is: from the most work that can be."""
+    most = op.efficiency.efficiency_high_percent
+    if most is None:
+        return None
+    return LOW_OVER_HIGH * (gap_percent(exposed, min(most / 100, 1.0), window_ms) or 0.0)
 
 
 def _operation(
@@ -200,6 +208,8 @@ def _efficiency(row: dict[str, Any], platform: Platform | None) -> OperationEffi
     flops, moved, ratio = row["flops"], row["bytes"], row["efficiency"]
     rated = platform is not None and ratio is not None
     percent = 100 * ratio if ratio is not None else None
+    ends = [None if row[name] is None else 100 * row[name] for name in ("efficiency_low", "efficiency_high")]
+    highest = percent if ends[1] is None else ends[1]
     return OperationEfficiency(
         tflops_achieved=flops / calls_ns / 1e3 if flops and calls_ns else None,
         tb_s_achieved=moved / calls_ns / 1e3 if moved and calls_ns else None,
@@ -209,14 +219,21 @@ def _efficiency(row: dict[str, Any], platform: Platform | None) -> OperationEffi
         compute_spec=row["spec"],
         resolved_peak_maf=platform.roof_tflops(row["spec"]) if rated and platform and row["spec"] else None,
         resolved_peak_hbm_bw=platform.mem_bw_gbps / 1e3 if rated and platform else None,
-        warning=_warning(row) if percent is not None and percent > 100 else None,
-        is_anomaly=percent is not None and percent > 100,
+        warning=_warning(row) if highest is not None and highest > 100 else None,
+        is_anomaly=highest is not None and highest > 100,
         mean_efficiency_percent=row["pct_roofline_mean"],
+        efficiency_low_percent=ends[0],
+        efficiency_high_percent=ends[1],
     )
 
 
 def _warning(row: dict[str, Any]) -> str:
     """The likely reason of an efficiency above the roof."""
+    if row["efficiency_high"] is not None:
+        return (
+            "the range reaches above the roof: the call had less to do than its arguments allow (fewer experts hit,"
+            " shorter sequences); only what the least work leaves to win counts"
+        )
     if row["bound"] == "memory":
         return (
             "above the memory roof: the data probably stayed in the last-level cache, or the op moves less than the"

@@ -66,7 +66,7 @@ def check_total(findings: Sequence[Finding], metrics: Iterable[CategoryMetrics],
         min(1.0, percent / 100) * (op.time_ms if op.exposed_ms is None else op.exposed_ms)
         for one in metrics
         for op in one.operations
-        if (percent := op.efficiency.efficiency_percent) is not None
+        if (percent := op.efficiency.surest_percent) is not None
     )
     limit = 100 * (1 - needed / window_ms) if window_ms else 0.0
     total = math.fsum(finding.impact.mid or 0.0 for finding in findings)

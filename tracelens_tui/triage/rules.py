@@ -3,13 +3,29 @@
 from collections.abc import Callable, Mapping
 
 from tracelens_tui.run.findings import FindingsFile
-from tracelens_tui.triage.analyzers import attention, cpu_idle, elementwise, gemm, generic
+from tracelens_tui.triage.analyzers import (
+    attention,
+    convolution,
+    cpu_idle,
+    elementwise,
+    gemm,
+    generic,
+    moe,
+    norm,
+    reduce,
+    triton,
+)
 from tracelens_tui.triage.assignment import Assignment
 
 _ANALYZERS: Mapping[str, Callable[[Assignment], FindingsFile]] = {
     "gemm": gemm.analyse,
     "attention": attention.analyse,
+    "moe": moe.analyse,
     "elementwise": elementwise.analyse,
+    "reduce": reduce.analyse,
+    "norm": norm.analyse,
+    "convolution": convolution.analyse,
+    "triton": triton.analyse,
     "generic": generic.analyse,
     "cpu-idle": cpu_idle.analyse,
 }

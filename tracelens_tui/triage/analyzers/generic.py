@@ -7,13 +7,6 @@ from tracelens_tui.triage.compute_common import compute_findings
 
 _NOUNS = {
     "other": "Ops without a category of their own",
-    "reduce": "Reductions",
-    "norm": "Normalisations",
-    "norm_fwd": "Forward normalisations",
-    "norm_bwd": "Backward normalisations",
-    "conv_fwd": "Forward convolutions",
-    "conv_bwd": "Backward convolutions",
-    "triton": "Triton kernels",
     "multi_tensor_apply": "Multi-tensor ops",
 }
 
