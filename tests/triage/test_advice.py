@@ -13,9 +13,10 @@ from tracelens_tui.triage import advice
 from tracelens_tui.triage.agents import AGENTS
 from tracelens_tui.triage.idle_advice import idle_rules
 from tracelens_tui.triage.match import applies, subjects
+from tracelens_tui.triage.multi_kernel_advice import transfer_rules
 
 COMPUTE = [agent.id for agent in AGENTS if agent.tier == "compute"]
-RULES = [rule for agent in COMPUTE for rule in advice.rules_of(agent)] + list(idle_rules())
+RULES = [rule for agent in COMPUTE for rule in advice.rules_of(agent)] + [*idle_rules(), *transfer_rules()]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -17,7 +17,7 @@ class AgentSpec:
 
 GEMM = AgentSpec("gemm", "compute", ("gemm", "groupedgemm_fwd", "groupedgemm_bwd"))
 ATTENTION = AgentSpec("attention", "compute", ("sdpa_fwd", "sdpa_bwd", "inferenceattention"))
-MOE = AgentSpec("moe", "compute", ("moe_fused", "moe_unfused", "moe_aux"))
+MOE = AgentSpec("moe", "compute", ("moe_fused", "moe_unfused"))
 ELEMENTWISE = AgentSpec("elementwise", "compute", ("elementwise",))
 REDUCE = AgentSpec("reduce", "compute", ("reduce",))
 NORM = AgentSpec("norm", "compute", ("norm", "norm_fwd", "norm_bwd", "rmsnorm"))
@@ -26,8 +26,9 @@ TRITON = AgentSpec("triton", "compute", ("triton",))
 GENERIC = AgentSpec("generic", "compute", ())
 """Takes every compute category that no other agent covers."""
 CPU_IDLE = AgentSpec("cpu-idle", "system", ("cpu_idle",))
+MULTI_KERNEL = AgentSpec("multi-kernel", "system", ("multi_kernel",))
 
-AGENTS = (CPU_IDLE, GEMM, ATTENTION, MOE, ELEMENTWISE, REDUCE, NORM, CONVOLUTION, TRITON, GENERIC)
+AGENTS = (CPU_IDLE, MULTI_KERNEL, GEMM, ATTENTION, MOE, ELEMENTWISE, REDUCE, NORM, CONVOLUTION, TRITON, GENERIC)
 
 _BY_CATEGORY = {category: agent for agent in AGENTS for category in agent.categories}
 

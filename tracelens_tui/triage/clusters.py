@@ -32,6 +32,10 @@ _TRAIT_UNITS = {
     "waves": "",
     "bwd_ratio": "",
 }
+_DIFFERING = (
+    ("varying", "spread", "standard deviation over mean of the calls' times"),
+    ("several_kernels", "slower", "slowest over fastest kernel of one shape"),
+)
 _BOUNDS = {"0-30": (0, 30), "30-60": (30, 60), "60-100": (60, 100)}
 
 
@@ -208,12 +212,23 @@ def _beyond_totals(members: Sequence[Subject], run: RunContext) -> Facts:
         facts["sibling_gain"] = Fact(
             value=100 * gain / run.window_ms, label="gain at the best sibling's rate", unit="%"
         )
+    return facts | _differing(members)
+
+
+def _differing(members: Sequence[Subject]) -> Facts:
+    """What the heaviest members whose calls differ say of it: spread of times, ratio of kernels."""
+    heaviest = sorted(members, key=lambda one: (-one.op.view.time_ms, one.op.view.row))
+    facts: Facts = {}
+    for trait, name, label in _DIFFERING:
+        found = next((one.traits[trait] for one in heaviest if trait in one.traits), None)
+        if found is not None:
+            facts[name] = Fact(value=found[name], label=label)
     return facts
 
 
 def _sibling_gain(subject: Subject) -> float:
     """Exposed time that the best sibling's efficiency would save, in ms."""
-    own, best = subject.op.efficiency, subject.best.efficiency if subject.best else None
+    own, best = subject.op.surest, subject.best.surest if subject.best else None
     return subject.op.exposed_ms * (1 - own / best) if own is not None and best else 0.0
 
 
@@ -238,7 +253,9 @@ def _heaviest(subject: Subject, rule: Rule) -> Facts:
 def _roofline(subject: Subject, file: str) -> Facts:
     op, best = subject.op, subject.best
     facts: Facts = {}
-    if op.roof_us is not None:
+    if op.ranged:
+        facts["floor"] = span((op.surest or 0.0) * op.mean_us, "time of a call with the least work")
+    elif op.roof_us is not None:
         key = f"row={op.view.row},column=Roofline Time (µs)_first"
         facts["floor"] = span(op.roof_us, "least time of a call", _TABLE, key)
     if op.view.flops_per_byte is not None:
@@ -246,11 +263,10 @@ def _roofline(subject: Subject, file: str) -> Facts:
         facts["intensity"] = Fact(
             value=op.view.flops_per_byte, label="arithmetic intensity", unit="FLOP/B", source=file, key=key
         )
-    if best is not None and best.view.efficiency_percent is not None:
-        key = f"operations[row={best.view.row}].efficiency.efficiency_percent"
-        facts["best"] = Fact(
-            value=best.view.efficiency_percent, label="best similar op", unit="%", source=file, key=key
-        )
+    if best is not None and best.view.surest_percent is not None:
+        column = "efficiency_low_percent" if best.ranged else "efficiency_percent"
+        key = f"operations[row={best.view.row}].efficiency.{column}"
+        facts["best"] = Fact(value=best.view.surest_percent, label="best similar op", unit="%", source=file, key=key)
     return facts
 
 

@@ -139,7 +139,7 @@ def _insight(cluster: Cluster, lead: Told, noun: str) -> str:
     subject = f"{noun} of [[all.library]]" if "library" in cluster.facts else noun
     roof = f" at [[all.efficiency]] of the {cluster.bound} roof" if "efficiency" in cluster.facts else ""
     if "efficiency_high" in cluster.facts:
-        roof = f" at between [[all.efficiency]] and [[all.efficiency_high]] of the {cluster.bound} roof"
+        roof = " at between [[all.efficiency]] and [[all.efficiency_high]] of their roof"
     part = "" if lead.match.gap_share >= WHOLE else f" in {lead.time} of that,"
     observation = qualified(lead.rule.observation, lead.rule)
     return f"{subject} take [[all.time]] ([[all.share]] of the window){roof};{part} {observation}."
@@ -163,6 +163,10 @@ def _totals(cluster: Cluster) -> list[str]:
         out.append("[[all.hidden]] of the time runs beside other work; only the rest counts in the impact.")
     if "sibling_gain" in facts:
         out.append("At the rate of the best similar operations, [[all.sibling_gain]] of the window could be won.")
+    if "spread" in facts:
+        out.append("Calls of the same shape differ by [[all.spread]] times their mean: look at the slow ones.")
+    if "slower" in facts:
+        out.append("One shape runs on several kernels, the slowest taking [[all.slower]] times as long as the fastest.")
     return out
 
 
@@ -182,7 +186,7 @@ def _second(one: Told) -> str:
 
 def _contrast(match: Match, ops: Mapping[int, OpFacts]) -> float | None:
     """How many times more efficient the best sibling of the heaviest operation is."""
-    best, own = match.facts.get("best"), ops[match.rows[0]].view.efficiency_percent
+    best, own = match.facts.get("best"), ops[match.rows[0]].view.surest_percent
     if best is None or isinstance(best.value, str) or not own:
         return None
     return best.value / own

@@ -38,7 +38,7 @@ def best_siblings(ops: Sequence[OpFacts]) -> dict[int, OpFacts]:
     """
     groups: dict[tuple[str | None, ...], list[OpFacts]] = {}
     for op in ops:
-        if op.roof_us and op.efficiency:
+        if op.roof_us and op.surest:
             groups.setdefault((op.library, op.precision, op.view.bound), []).append(op)
     return {row: best for group in groups.values() for row, best in _best_in(group)}
 
@@ -51,7 +51,7 @@ def _best_in(group: list[OpFacts]) -> Iterator[tuple[int, OpFacts]]:
     high = np.searchsorted(size, size * SIBLING_SIZE, "right")
     for op, first, last in zip(group, low.tolist(), high.tolist(), strict=True):
         place = first + int(rate[first:last].argmax())
-        if rate[place] > (op.efficiency or 0.0):
+        if rate[place] > (op.surest or 0.0):
             yield op.view.row, group[place]
 
 
@@ -62,7 +62,7 @@ def applies(when: When, subject: Subject) -> bool:
 
 def _rate(op: OpFacts) -> float:
     """The efficiency as far as it can be believed: above the roof counts for nothing."""
-    return op.efficiency if op.efficiency is not None and op.efficiency <= 1 else 0.0
+    return op.surest if op.surest is not None and op.surest <= 1 else 0.0
 
 
 def _run(when: When, subject: Subject) -> bool:
@@ -100,7 +100,7 @@ def _names(when: When, subject: Subject) -> bool:
 
 def _sizes(when: When, subject: Subject) -> bool:
     op = subject.op
-    percent = op.view.efficiency_percent
+    percent = op.view.surest_percent
     pairs = (
         (when.efficiency, percent),
         (when.calls, float(op.view.count)),
@@ -115,7 +115,7 @@ def _sizes(when: When, subject: Subject) -> bool:
 
 
 def _contrast(when: When, subject: Subject) -> bool:
-    own, best = subject.op.efficiency, subject.best
+    own, best = subject.op.surest, subject.best
     ratio = _rate(best) / own if best is not None and own else None
     percent = 100 * _rate(best) if best is not None else None
     return (when.sibling is None or when.sibling.holds(ratio)) and (when.best is None or when.best.holds(percent))

@@ -31,6 +31,7 @@ from tracelens_tui.triage.context import CONTEXT, context_file
 from tracelens_tui.triage.idle_stage import prepare_idle
 from tracelens_tui.triage.metrics import NS_PER_MS, category_metrics
 from tracelens_tui.triage.model_evidence import EVIDENCE, model_evidence
+from tracelens_tui.triage.multi_kernel_stage import prepare_multi_kernel
 from tracelens_tui.triage.origins import origins
 from tracelens_tui.triage.plan import planned
 from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, category_metadata
@@ -38,7 +39,7 @@ from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, categ
 UNKNOWN_GPU = "Unknown GPU"
 KERNELS_SHOWN = 12
 SYNC_FACTOR = 5
-_SYSTEM: tuple[Callable[[PrepareSource], SystemPart], ...] = (prepare_idle,)
+_SYSTEM: tuple[Callable[[PrepareSource], SystemPart], ...] = (prepare_idle, prepare_multi_kernel)
 _NOTE = "gpu_kernel_time_ms is the sum over calls of the union of a call's GPU intervals, on the chosen device."
 
 

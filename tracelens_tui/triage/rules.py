@@ -11,6 +11,7 @@ from tracelens_tui.triage.analyzers import (
     gemm,
     generic,
     moe,
+    multi_kernel,
     norm,
     reduce,
     triton,
@@ -28,6 +29,7 @@ _ANALYZERS: Mapping[str, Callable[[Assignment], FindingsFile]] = {
     "triton": triton.analyse,
     "generic": generic.analyse,
     "cpu-idle": cpu_idle.analyse,
+    "multi-kernel": multi_kernel.analyse,
 }
 
 

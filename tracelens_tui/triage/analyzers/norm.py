@@ -8,4 +8,4 @@ from tracelens_tui.triage.compute_common import compute_findings
 
 def analyse(assignment: Assignment) -> FindingsFile:
     """Return the findings by the rules of ``skills/norm``."""
-    return compute_findings(assignment, all_rules("norm"), "Normalizations")
+    return compute_findings(assignment, all_rules("norm"), "Normalisations")

@@ -9,6 +9,7 @@ from tracelens_tui.triage.traits.types import Facts, Trait
 HIDDEN = 0.2
 LARGE_TENSOR = 1_000_000
 
+_BYTES = {"unsigned char", "uint8"}
 _LONG_INT = {"long int", "long", "int64"}
 
 
@@ -84,7 +85,14 @@ def _repeated(op: OpFacts, _run: RunContext) -> Facts | None:
     return {} if op.view.count >= 300 and op.mean_us < 10 else None
 
 
+def _bytes_widened(op: OpFacts, run: RunContext) -> Facts | None:
+    """A conversion of bytes to floating point."""
+    found = _cast(op, run)
+    return {} if found is not None and found["from_type"] in _BYTES and str(found["to_type"]) not in _BYTES else None
+
+
 TRAITS = {
+    "bytes_widened": Trait(_bytes_widened),
     "cast": Trait(_cast, ("from_type", "to_type")),
     "layout_copy": Trait(_layout_copy),
     "attention_copy": Trait(_attention_copy, ("attention",)),

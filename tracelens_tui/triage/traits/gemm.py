@@ -7,8 +7,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from tracelens_tui.triage.facts import OpFacts, RunContext
-from tracelens_tui.triage.traits.shapes import scores
+from tracelens_tui.perf.types import Shape
+from tracelens_tui.triage.facts import OpFacts, OtherOp, RunContext
+from tracelens_tui.triage.traits.shapes import scores, shapes_in
 from tracelens_tui.triage.traits.types import Facts, Trait
 
 ALIGN = 8  # elements of 16 bits in the 16 bytes that wide loads move
@@ -16,6 +17,9 @@ PAD = 64
 WAVE_LIMIT = 4.0
 WAVE_FILL = 0.75
 HOTSPOT_BYTES = 512
+EXPERTS = 8
+FEW_WAVES = 2.0
+ROUTER = 512
 
 _SIXTEEN_BIT = {"bf16", "fp16"}
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "fp8": 1, "int8": 1}
@@ -127,7 +131,45 @@ def _attention_scores(op: OpFacts, run: RunContext) -> Facts | None:
     return None
 
 
+def _operands(op: OtherOp) -> tuple[Shape, Shape] | None:
+    """The two matrices of a plain product."""
+    shapes = shapes_in(op.dims)
+    if op.category != "gemm" or len(shapes) < 2 or any(len(shape) != 2 for shape in shapes[-2:]):
+        return None
+    return shapes[-2], shapes[-1]
+
+
+def _like_experts(op: OpFacts, run: RunContext) -> Facts | None:
+    """At least eight products of the run have this N and K, each with an M of its own, and M is small."""
+    m, n, k = op.param("M"), op.param("N"), op.param("K")
+    if m is None or n is None or k is None or op.param("B") not in (None, 1) or m >= min(n, k):
+        return None
+    found = {pair[0][0] for other in run.others if (pair := _operands(other)) and pair[1] == (k, n)}
+    return {"products": len(found), "n": int(n), "k": int(k)} if len(found) >= EXPERTS else None
+
+
+def _same_input(op: OpFacts, run: RunContext) -> Facts | None:
+    """Another product of the run has this M and K, and this one gives fewer than two waves of tiles."""
+    m, k, n, tiling = op.param("M"), op.param("K"), op.param("N"), _tiling(op, run)
+    if m is None or k is None or tiling is None or tiling.waves >= FEW_WAVES:
+        return None
+    pairs = (pair for other in run.others if (pair := _operands(other)) and pair[0] == (m, k))
+    partner = next((pair[1][1] for pair in pairs if pair[1][1] != n), None)
+    return None if partner is None else {"m": int(m), "k": int(k), "waves": tiling.waves}
+
+
+def _router(op: OpFacts, run: RunContext) -> Facts | None:
+    """A product with at most 512 columns in a run that has expert layers."""
+    n = op.param("N")
+    if n is None or not 2 <= n <= ROUTER or not any(other.category.startswith("moe") for other in run.others):
+        return None
+    return {"n": int(n)}
+
+
 TRAITS = {
+    "like_experts": Trait(_like_experts, ("products", "n", "k")),
+    "same_input": Trait(_same_input, ("m", "k", "waves")),
+    "router": Trait(_router, ("n",)),
     "misaligned": Trait(_misaligned, ("odd_dim", "odd", "padded")),
     "few_tiles": Trait(_few_tiles, ("tiles", "sms", "tile", "waves", "fill")),
     "wave_tail": Trait(_wave_tail, ("tiles", "sms", "tile", "waves", "fill")),
