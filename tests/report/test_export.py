@@ -58,7 +58,7 @@ def test_json(reported: RunDir, tmp_path: Path) -> None:
 
 def test_html_has_everything_and_needs_nothing(reported: RunDir, tmp_path: Path) -> None:
     page = Page(export_report(reported.path, tmp_path / "out.html").read_text())
-    assert page.tags.count("table") == 8
+    assert page.tags.count("table") == 9
     assert [value for name, value in page.attributes if name == "id"] == [
         "detailed-analysis-compute-p1",
         "detailed-analysis-compute-p2",

@@ -63,7 +63,9 @@ def _section_problems(document: Document) -> Iterator[str]:
         yield f"the sections are {found}"
     yield from _subheadings(document, SECTIONS[1], ["Top Operations"])
     yield from _subheadings(document, SECTIONS[4], list(INSIGHTS.values()))
-    yield from _subheadings(document, SECTIONS[5], ["Model Architecture", "Hardware Reference"])
+    yield from _subheadings(
+        document, SECTIONS[5], ["Model Architecture", "Hardware Reference", "Data Quality", "How to Repeat"]
+    )
     text = re.sub(r"`[^`\n]*`", "", document.text)  # in a code span it is a name: a kernel's template holds <BF16>
     placeholders = re.findall(r"\{\{.*?\}\}|<[A-Z][\w ]*>", text)
     yield from (f"a placeholder is left: {found}" for found in placeholders)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracelens_tui.report import summary
+from tracelens_tui.report import appendix, summary
 from tracelens_tui.report.cards import Card, card_of
 from tracelens_tui.report.check_equal import same_text
 from tracelens_tui.report.check_structure import INSIGHTS, SECTIONS, TIERS, WARNINGS
@@ -122,9 +122,11 @@ def _appendix(document: Document, inputs: Inputs) -> Iterator[str]:
     section = document.section(SECTIONS[5])
     if section is None:
         return
-    model, hardware, *_ = document.blocks(3, section)
+    model, hardware, quality, repeat, *_ = document.blocks(3, section)
     yield from _rows("Model Architecture", model.tables[0].rows, model_rows(inputs))
     yield from _rows("Hardware Reference", hardware.tables[0].rows, hardware_rows(inputs))
+    yield from _rows("Data Quality", quality.tables[0].rows if quality.tables else [], appendix.quality_rows(inputs))
+    yield from _rows("How to Repeat", repeat.tables[0].rows, appendix.repeat_rows(inputs))
 
 
 def _rows(what: str, found: Rows, wanted: Rows) -> Iterator[str]:

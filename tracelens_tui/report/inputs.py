@@ -7,7 +7,7 @@ from tracelens_tui.errors import UserError
 from tracelens_tui.report.sources import read_csv
 from tracelens_tui.run.category_files import CategoryMetadata, CategoryMetrics
 from tracelens_tui.run.findings import Finding, FindingsFile, PriorityData, RankedFinding, Tier
-from tracelens_tui.run.manifest import CategoryManifest, ModelInfo
+from tracelens_tui.run.manifest import CategoryManifest, ModelInfo, RunInfo
 from tracelens_tui.run.store import MANIFEST, MODEL_INFO, PRIORITY, RunDir, metrics_file, table_file
 
 _MINOR_CODES = {"archive_member", "trailing_bytes", "rounded_time", "repaired_text"}
@@ -54,6 +54,7 @@ class Inputs:
     metrics: Mapping[str, CategoryMetrics]
     metadata: CategoryMetadata | None  # of any category: the platform's figures
     quality: tuple[QualityRow, ...]
+    run: RunInfo
 
     def tier(self, tier: Tier) -> list[Ranked]:
         """Return the findings of a tier by rank."""
@@ -83,6 +84,7 @@ def read_inputs(run: RunDir) -> Inputs:
         },
         metadata=_metadata(run, manifest),
         quality=_quality(run),
+        run=run.info,
     )
 
 

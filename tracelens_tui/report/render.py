@@ -7,7 +7,7 @@ from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tracelens_tui.report import charts, summary
+from tracelens_tui.report import appendix, charts, summary
 from tracelens_tui.report.cards import card_of
 from tracelens_tui.report.inputs import Inputs, read_inputs
 from tracelens_tui.report.machine import report_json
@@ -73,6 +73,8 @@ def report_markdown(inputs: Inputs, *, chart: bool) -> str:
             nothing_system=summary.nothing_system(inputs),
             model=model_rows(inputs),
             hardware=hardware_rows(inputs),
+            defects=appendix.quality_rows(inputs),
+            repeat=appendix.repeat_rows(inputs),
             device=inputs.manifest.device,
             part=inputs.manifest.part is not None,
         )
@@ -111,7 +113,7 @@ def priority_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
 
 def model_rows(inputs: Inputs) -> list[tuple[Md, Md]]:
     """Return what is known of the model."""
-    names = ("model", "architecture", "scale", "precision")
+    names = ("model", "architecture", "scale", "precision", "family", "mode", "parallelism")
     return [(Md(name.capitalize()), cell(str(getattr(inputs.model, name)))) for name in names]
 
 

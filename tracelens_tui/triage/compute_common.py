@@ -24,6 +24,7 @@ CONTRAST = 1.25
 """A sibling that is this many times more efficient supports a cause."""
 MEAN_DIFFERS = 0.01
 
+_LIBRARY_LIMIT = 16
 _BAND_WORDS = {"0-30": "lowest band", "30-60": "middle band", "60-100": "upper band"}
 _LEVELS: tuple[Confidence, ...] = ("low", "medium", "high")
 
@@ -193,14 +194,20 @@ def _contrast(match: Match, ops: Mapping[int, OpFacts]) -> float | None:
 
 
 def _distinct_titles(findings: list[Finding], clusters: Sequence[Cluster]) -> list[Finding]:
-    """Tell clusters that the same rule leads apart by their band, then by their library."""
-    seen = Counter(finding.title for finding in findings)
-    out = []
-    for finding, cluster in zip(findings, clusters, strict=True):
-        word = _BAND_WORDS.get(cluster.band or "", "")
-        title = f"{finding.title} ({word})" if seen[finding.title] > 1 and word else finding.title
-        out.append(finding.model_copy(update={"title": title}))
-    return out
+    """Tell clusters that the same rule leads apart: by band, then by library, then by bound."""
+    words: list[list[str]] = [[] for _ in findings]
+    traits = [
+        [_BAND_WORDS.get(cluster.band or "", ""), clip(cluster.library or "", _LIBRARY_LIMIT), f"{cluster.bound} bound"]
+        for cluster in clusters
+    ]
+    for level in range(3):
+        names = [(finding.title, *own) for finding, own in zip(findings, words, strict=True)]
+        seen = Counter(names)
+        for own, name, trait in zip(words, names, traits, strict=True):
+            if seen[name] > 1 and trait[level]:
+                own.append(trait[level])
+    titles = [f"{one.title} ({', '.join(own)})" if own else one.title for one, own in zip(findings, words, strict=True)]
+    return [one.model_copy(update={"title": title}) for one, title in zip(findings, titles, strict=True)]
 
 
 def _message(assignment: Assignment, findings: Sequence[Finding]) -> str:

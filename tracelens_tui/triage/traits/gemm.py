@@ -20,6 +20,7 @@ HOTSPOT_BYTES = 512
 EXPERTS = 8
 FEW_WAVES = 2.0
 ROUTER = 512
+FEW_ROWS = 64
 
 _SIXTEEN_BIT = {"bf16", "fp16"}
 _BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "fp8": 1, "int8": 1}
@@ -166,7 +167,16 @@ def _router(op: OpFacts, run: RunContext) -> Facts | None:
     return {"n": int(n)}
 
 
+def _few_rows_per_group(op: OpFacts, _run: RunContext) -> Facts | None:
+    """A grouped product of which a group has fewer than 64 rows on average."""
+    groups, rows = op.param("G"), op.param("M")
+    if groups is None or groups < 2 or rows is None or rows / groups >= FEW_ROWS:
+        return None
+    return {"groups": int(groups), "rows": int(rows)}
+
+
 TRAITS = {
+    "few_rows_per_group": Trait(_few_rows_per_group, ("groups", "rows")),
     "like_experts": Trait(_like_experts, ("products", "n", "k")),
     "same_input": Trait(_same_input, ("m", "k", "waves")),
     "router": Trait(_router, ("n",)),

@@ -3,6 +3,7 @@
 Order is not checked: a trait says that a partner exists, the advice says where to look.
 """
 
+import math
 import re
 
 from tracelens_tui.perf.types import Shape
@@ -48,16 +49,9 @@ def _gemm_output(op: OpFacts, run: RunContext) -> Facts | None:
     shape = _first(op)
     if not _ADDITION.search(op.name) or len(shape) < 2:
         return None
-    rows, columns = _rows(shape), shape[-1]
+    rows, columns = math.prod(shape[:-1]), shape[-1]
     found = next((other for other in run.others if _output(other) == (rows, columns)), None)
     return None if found is None else {"product": found.name}
-
-
-def _rows(shape: Shape) -> int:
-    rows = 1
-    for side in shape[:-1]:
-        rows *= side
-    return rows
 
 
 def _output(op: OtherOp) -> tuple[int, int] | None:
@@ -74,10 +68,7 @@ def _operand_copy(op: OpFacts, run: RunContext) -> Facts | None:
     shape = _first(op)
     if not is_copy(op) or len(shape) != 2 or len(op.strides) < 2 or op.strides[0] == op.strides[1]:
         return None
-    found = next(
-        (o for o in run.others if o.category == "gemm" and {shape, shape[::-1]} & set(shapes_in(o.dims))), None
-    )
-    return None if found is None else {"product": found.name}
+    return _product_of(shape, run)
 
 
 def _product_of(shape: Shape, run: RunContext) -> Facts | None:
@@ -93,10 +84,7 @@ def _weight_cast(op: OpFacts, run: RunContext) -> Facts | None:
     shape, kinds = _first(op), [kind for kind in op.types[:2] if kind]
     if not run.training or not is_copy(op) or len(shape) != 2 or len(set(kinds)) < 2:
         return None
-    found = next(
-        (o for o in run.others if o.category == "gemm" and {shape, shape[::-1]} & set(shapes_in(o.dims))), None
-    )
-    return None if found is None else {"product": found.name}
+    return _product_of(shape, run)
 
 
 def _scores_cast(op: OpFacts, run: RunContext) -> Facts | None:
