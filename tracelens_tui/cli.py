@@ -17,6 +17,8 @@ from tracelens_tui.trace.scope import Scope
 if TYPE_CHECKING:
     from tracelens_tui.analysis.model import Analysis
     from tracelens_tui.app.main import AppOptions
+    from tracelens_tui.triage.analyst import MakeAnalyst
+    from tracelens_tui.triage.request import TriageRequest
 
 cli = typer.Typer(
     name="tracelens-tui",
@@ -28,6 +30,8 @@ cli = typer.Typer(
 )
 platforms_cli = typer.Typer(help="The GPUs whose peaks are known.", invoke_without_command=True, rich_markup_mode=None)
 cli.add_typer(platforms_cli, name="platforms")
+
+ANALYSTS = ("rules", "claude")
 
 TraceArg = Annotated[Path, typer.Argument(metavar="TRACE", help="A profiler trace; - reads standard input.")]
 RunArg = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")]
@@ -118,6 +122,29 @@ def triage(
     arch: ArchOpt = None,
     device: DeviceOpt = None,
     extension: ExtensionOpt = None,
+    analyst: Annotated[
+        str, typer.Option("--analyst", metavar="rules|claude", help="Who writes the findings.")
+    ] = "rules",
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="M", help="Model of claude (default: the best).")
+    ] = None,
+    tier_model: Annotated[
+        list[str] | None,
+        typer.Option("--tier-model", metavar="TIER=M", help="Another model for compute, fusion or system. Repeatable."),
+    ] = None,
+    max_cost: Annotated[
+        float, typer.Option("--max-cost", metavar="USD", min=0, help="Most that claude may cost.")
+    ] = 10.0,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", min=0, help="Most tokens that claude may use.")
+    ] = 6_000_000,
+    agent_timeout: Annotated[
+        float,
+        typer.Option("--agent-timeout", metavar="S", min=1, help="Seconds that one sub-agent of claude may take."),
+    ] = 300.0,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", metavar="N", min=1, max=8, help="Sub-agents of claude at a time.")
+    ] = 4,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     no_cache: NoCacheOpt = False,
     as_json: JsonOpt = False,
@@ -126,6 +153,19 @@ def triage(
     """Find what to fix first; the report lands in the run directory."""
     from tracelens_tui.progress import progress
     from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
+    from tracelens_tui.triage.request import ClaudeOptions
+
+    if analyst not in ANALYSTS:
+        raise UserError(f"--analyst: there is no {analyst!r}; it is rules or claude")
+    asks_claude = analyst == "claude"
+    claude = ClaudeOptions(
+        model=model,
+        tier_models=_tier_models(tier_model or []),
+        max_usd=max_cost,
+        max_tokens=max_tokens,
+        agent_timeout_s=agent_timeout,
+        concurrency=concurrency,
+    )
 
     request = TriageRequest(
         trace=trace,
@@ -135,12 +175,14 @@ def triage(
         device=device,
         scope=scope,
         extensions=tuple(extension or ()),
-        analyst="rules",
+        analyst="claude" if asks_claude else "rules",
+        claude=claude if asks_claude else None,
         resume=resume,
         use_cache=not no_cache,
     )
+    make = _make_analyst(request)
     with progress(live=sys.stderr.isatty() and not as_json) as listener:
-        outcome = run_triage(request, listener=listener)
+        outcome = run_triage(request, listener=listener, analyst=make)
     if as_json:
         out(json.dumps({"run_dir": str(outcome.run_dir), "status": outcome.status, "message": outcome.message}))
     elif outcome.exit_code == 0:
@@ -230,9 +272,9 @@ def report(
 @cli.command()
 def validate(run_dir: RunArg) -> None:
     """Check a run directory's report against its data: 0 valid, 1 invalid, 2 unreadable."""
-    from tracelens_tui.report.validate import validate_run
+    from tracelens_tui.triage.recheck import validate as check
 
-    problems = validate_run(run_dir)
+    problems = check(run_dir)
     for problem in problems:
         out(problem)
     out("invalid" if problems else "valid")
@@ -326,6 +368,25 @@ def _app_options(
     return AppOptions(
         platform=platform, arch=arch, device=device, use_cache=not no_cache, mouse=not no_mouse, ascii=ascii_only
     )
+
+
+def _make_analyst(request: "TriageRequest") -> "MakeAnalyst":
+    """Return what makes the analyst of a run; the SDK is imported only where it is asked for."""
+    if request.claude is None:
+        from tracelens_tui.triage.rules import rules_analyst
+
+        return rules_analyst
+    from tracelens_tui.claude.analyst import claude_analyst
+
+    return claude_analyst(request.claude)
+
+
+def _tier_models(texts: list[str]) -> dict[str, str]:
+    """Read ``TIER=MODEL`` texts."""
+    wrong = next((text for text in texts if not all(text.partition("="))), None)
+    if wrong is not None:
+        raise UserError(f"--tier-model: {wrong!r} is not of the form TIER=MODEL, as in compute=claude-opus-5-5")
+    return {tier: name for tier, _, name in (text.partition("=") for text in texts)}
 
 
 def _need_run(run_dir: Path) -> None:

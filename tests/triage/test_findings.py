@@ -144,6 +144,18 @@ def test_clusters_led_by_the_same_rule_have_titles_of_their_own(tmp_path):
     assert [title.rpartition(" (")[2] for title in titles] == ["lowest band)", "middle band)"]
 
 
+def test_clusters_that_differ_in_the_library_alone_are_named_by_it(tmp_path):
+    trace = Tracing()
+    for _ in range(3):
+        trace.op("aten::mm", [[4096, 4096], [4096, 4096]], "ck::kernel_gemm_xdl_cshuffle", 400)  # 49 % of 708 TFLOPS
+        trace.op("aten::mm", [[8192, 4096], [4096, 4096]], "Cijk_Ailk_Bljk_BBS_UserArgs_SN", 800)
+    titles = [one.title for one in findings(triaged(trace, tmp_path), "gemm")]
+    assert titles == [
+        "Tune the library's choice for these GEMM shapes (middle band, Tensile)",
+        "Tune the library's choice for these GEMM shapes (middle band, CK)",
+    ]
+
+
 def test_an_unknown_gpu_gives_a_report_without_claims(tmp_path):
     trace = Tracing(gpu_name="Some GPU")
     for _ in range(3):

@@ -61,9 +61,9 @@ class Links:
         arguments is no reader of itself: independent repetitions look alike.
         """
         one, two = self.flows.get(first), self.flows.get(second)
-        if one is None or two is None or first == second or two.kind == _PRODUCT:
+        if one is None or two is None or first == second:
             return None
-        if one.kind == _PRODUCT and two.kind != _POINTWISE:
+        if not _can_follow(one, two):
             return None
         tensor = _between(one, two)
         if tensor is None:
@@ -146,6 +146,13 @@ def _product(params: str) -> Shape | None:
     sizes = [known.get(name, default) for name, default in (("B", 1), ("M", None), ("N", None))]
     whole = [size for size in sizes if isinstance(size, int)]
     return tuple(whole) if len(whole) == len(sizes) else None
+
+
+def _can_follow(one: Flow, two: Flow) -> bool:
+    """Whether one kernel can do both: nothing continues into a product, an epilogue computes, two norms are apart."""
+    if two.kind == _PRODUCT or one.kind == two.kind == _NORM:
+        return False
+    return one.kind != _PRODUCT or (two.kind == _POINTWISE and two.name != "aten::copy_")
 
 
 def _between(one: Flow, two: Flow) -> Tensor | None:

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 
 from tracelens_tui.claude.faults import Fault, Passing
 from tracelens_tui.claude.prices import Usage
+from tracelens_tui.claude.redaction import Redactor
 from tracelens_tui.claude.reply import OnText, Reply, read_reply
-from tracelens_tui.claude.secrets import Redactor
 from tracelens_tui.errors import UserError
+from tracelens_tui.perf.parse import as_float
 from tracelens_tui.text import plain
 
 API_KEY = "ANTHROPIC_API_KEY"
@@ -82,7 +83,7 @@ def access_from(environ: Mapping[str, str] = os.environ) -> Access:
 class Sender:
     """Sends the requests of one conversation; to be used within one event loop and closed at its end."""
 
-    def __init__(self, access: Access, patience: Patience, count: Callable[[Usage], None], seed: int | None) -> None:
+    def __init__(self, access: Access, patience: Patience, count: Callable[[Usage], None]) -> None:
         from anthropic import AsyncAnthropic, Timeout
 
         self._client = AsyncAnthropic(
@@ -94,7 +95,6 @@ class Sender:
         )
         self._patience = patience
         self._count = count
-        self._random = random.Random(seed)  # noqa: S311 — jitter
         self.redact = Redactor(access.secrets)
         self.retries = 0
 
@@ -123,7 +123,7 @@ class Sender:
         if trouble.wait_s is not None and trouble.wait_s > patience.longest_asked_s:
             raise Fault(f"{self.redact(str(trouble))}, and asks to wait for longer than a triage can") from trouble
         grown = min(patience.longest_wait_s, patience.first_wait_s * 2 ** (attempt - 1))
-        return max(trouble.wait_s or 0.0, grown * self._random.uniform(0.5, 1.0))
+        return max(trouble.wait_s or 0.0, grown * random.uniform(0.5, 1.0))  # noqa: S311 — jitter
 
     async def _once(self, request: Mapping[str, Any], on_text: OnText) -> Reply:
         """One attempt; what the server counted is counted even where the reply breaks off."""
@@ -177,12 +177,8 @@ def _raise_status(status: int, kind: str | None, message: str | None, wait_s: fl
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the server asks to wait; None where it does not say, or not as a number."""
-    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers.get(name, "")) * scale)
-        except ValueError:
-            continue
-    return None
+    asked = as_float(headers.get("retry-after", ""))
+    return None if asked is None else max(0.0, asked)
 
 
 def _told(error: BaseException | None) -> str:

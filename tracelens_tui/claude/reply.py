@@ -7,7 +7,7 @@ from typing import Any
 
 from tracelens_tui.claude.faults import Passing
 from tracelens_tui.claude.prices import Usage
-from tracelens_tui.claude.secrets import Redactor
+from tracelens_tui.claude.redaction import Redactor
 
 Block = dict[str, Any]
 OnText = Callable[[str], None]

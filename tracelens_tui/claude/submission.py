@@ -8,7 +8,6 @@ taken over from the candidates; an added finding gets them from the rows of the 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, ValidationError
@@ -41,7 +40,7 @@ class Submitted(Schema):
     reasoning: Prose
     resolution: Prose
     confidence: Confidence
-    caveats: Annotated[list[Prose], Field(max_length=6)] = []
+    caveats: list[Prose] = Field(default=[], max_length=6)
 
 
 class Rejected(Schema):
@@ -55,17 +54,16 @@ class Submission(Schema):
     """All findings of the category, most important first, and the candidates that were set aside."""
 
     findings: Annotated[list[Submitted], Field(max_length=40)]
-    rejected: Annotated[list[Rejected], Field(max_length=40)] = []
+    rejected: list[Rejected] = Field(default=[], max_length=40)
 
 
-@dataclass(frozen=True, slots=True)
 class Refused(Exception):
     """A submission that is not accepted: one line for each fault."""
 
-    problems: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(f"- {problem}" for problem in self.problems[:_SHOWN])
+    def __init__(self, problems: Sequence[str]) -> None:
+        more = [f"- and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+        super().__init__("\n".join([*(f"- {problem}" for problem in problems[:_SHOWN]), *more]))
+        self.problems = tuple(problems)
 
 
 def read_submission(arguments: Mapping[str, object]) -> Submission:
@@ -117,19 +115,24 @@ def _coverage(submission: Submission, candidates: Mapping[str, Finding]) -> Iter
     for name in candidates:
         if name not in named:
             yield f"candidate {name} is missing: make it a finding, merge it into another, or reject it with a reason"
+    yield from _misuse(submission, candidates)
+
+
+def _misuse(submission: Submission, candidates: Mapping[str, Finding]) -> Iterator[str]:
+    """Whether findings merge and name rows only where they may."""
     for one in submission.findings:
+        base = candidates.get(one.candidate) if one.candidate is not None else None
         where = one.candidate or f"the added finding {plain(one.title, 60)!r}"
-        if one.merges and (one.candidate is None or candidates.get(one.candidate, _NONE).tier != "compute"):
+        if one.merges and (base is None or base.tier != "compute"):
             yield f"{where}: only a compute candidate can take in others"
         if one.rows and one.candidate is not None:
             yield f"{where}: rows are for findings that you add; a candidate keeps its own"
 
 
-def _additions(
-    submission: Submission, assignment: Assignment, candidates: Mapping[str, Finding]
-) -> Iterator[str]:
+def _additions(submission: Submission, assignment: Assignment, candidates: Mapping[str, Finding]) -> Iterator[str]:
     """Whether the added findings have operations that nobody else speaks of and something to win."""
-    kept = [name for one in submission.findings for name in (one.candidate, *one.merges) if name in candidates]
+    named = (name for one in submission.findings for name in (one.candidate, *one.merges) if name is not None)
+    kept = [name for name in named if name in candidates]
     taken = {operation.row for name in kept for operation in candidates[name].operations}
     known = {op.view.row for op in assignment.ops}
     for one in submission.findings:
@@ -177,7 +180,7 @@ def _added(one: Submitted, name: str, assignment: Assignment, pool: Pool) -> Fin
     """A finding of Claude's own about operations that no candidate speaks of."""
     by_row = {op.view.row: op for op in assignment.ops}
     members = [by_row[row] for row in dict.fromkeys(one.rows)]
-    bounds = {op.view.bound for op in members}
+    bounds = {op.view.bound or "unknown" for op in members}
     libraries = {op.library for op in members}
     finding = Finding(
         id=name,
@@ -187,7 +190,7 @@ def _added(one: Submitted, name: str, assignment: Assignment, pool: Pool) -> Fin
         category=assignment.category,
         title="-",
         library=libraries.pop() if len(libraries) == 1 else None,
-        bound=(bounds.pop() or "unknown") if len(bounds) == 1 else "unknown",
+        bound=members[0].view.bound or "unknown" if len(bounds) == 1 else "unknown",
         confidence="low",
         impact=_impact_of_rows(one.rows, assignment),
         operations=[op.view for op in members],
@@ -229,7 +232,8 @@ def _impact_of_rows(rows: Sequence[int], assignment: Assignment) -> Impact:
     """The sum of what the operations can win, as the category's metrics have it."""
     found: Sequence[ImpactEstimate] = assignment.metrics.impact_estimates if assignment.metrics else ()
     own = [one for one in found if one.row in set(rows)]
-    if not own:
+    rated = any(op.surest is not None and op.surest <= 1 for op in assignment.ops if op.view.row in set(rows))
+    if not own and not rated:
         return UNKNOWN
     return Impact(
         low=math.fsum(one.impact_score_low for one in own),

@@ -5,14 +5,14 @@ evidence keys is in ``report.sources``, the rule about numbers in prose in ``rep
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tracelens_tui.errors import UserError
 from tracelens_tui.report.evidence import bare_numbers, malformed_references, references
 from tracelens_tui.report.forbidden import forbidden_claims
 from tracelens_tui.report.sources import Sources, same
 from tracelens_tui.run.category_files import CategoryMetrics, OperationMetrics
-from tracelens_tui.run.findings import Finding, FindingsFile, Operation
+from tracelens_tui.run.findings import Evidence, Finding, FindingsFile, Operation, SetAside
 from tracelens_tui.run.store import RunDir, metrics_file
 
 LOW_SCALE = 0.75
@@ -32,10 +32,12 @@ def check_findings(file: FindingsFile, run: RunDir, sources: Sources | None = No
             *_identity_problems(finding, file),
             *impact_problems(finding),
             *_operation_problems(finding, metrics),
-            *_evidence_problems(finding, sources),
+            *_evidence_problems(finding.evidence, sources),
             *_prose_problems(finding),
         ]
         problems += [f"{finding.id}: {problem}" for problem in found]
+    for one in file.set_aside:
+        problems += [f"{one.finding.id}, set aside: {problem}" for problem in _aside_problems(one, sources)]
     return problems
 
 
@@ -170,10 +172,10 @@ def _bound(metrics: OperationMetrics) -> float | None:
     return percent * exposed * max(0.0, 1 - efficiency / 100)
 
 
-def _evidence_problems(finding: Finding, sources: Sources) -> Iterator[str]:
-    ids = [item.id for item in finding.evidence]
+def _evidence_problems(evidence: Sequence[Evidence], sources: Sources) -> Iterator[str]:
+    ids = [item.id for item in evidence]
     yield from (f"evidence {one} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1}))
-    for item in finding.evidence:
+    for item in evidence:
         try:
             found = sources.stated(item.source, item.key, item.value)
         except UserError as error:
@@ -183,9 +185,20 @@ def _evidence_problems(finding: Finding, sources: Sources) -> Iterator[str]:
             yield f"evidence {item.id}: is {item.value!r}, but {item.source} has {found!r} at {item.key}"
 
 
+def _aside_problems(one: SetAside, sources: Sources) -> Iterator[str]:
+    """What is wrong with the reason why a finding was set aside."""
+    yield from _evidence_problems(one.evidence, sources)
+    yield from _text_problems({"reason": one.reason}, {item.id for item in one.evidence})
+
+
 def _prose_problems(finding: Finding) -> Iterator[str]:
-    known = {item.id for item in finding.evidence}
-    for name, text in prose_of(finding).items():
+    yield from _text_problems(prose_of(finding), {item.id for item in finding.evidence})
+    if len(finding.title) > TITLE_LIMIT:
+        yield f"title: has {len(finding.title)} characters, more than {TITLE_LIMIT}"
+
+
+def _text_problems(texts: Mapping[str, str], known: Collection[str]) -> Iterator[str]:
+    for name, text in texts.items():
         if not text.strip():
             yield f"{name}: is empty"
         if malformed_references(text):
@@ -195,5 +208,3 @@ def _prose_problems(finding: Finding) -> Iterator[str]:
         )
         yield from (f"{name}: holds the bare number {number!r}" for number in bare_numbers(text))
         yield from (f"{name}: {claim}" for claim in forbidden_claims(text))
-    if len(finding.title) > TITLE_LIMIT:
-        yield f"title: has {len(finding.title)} characters, more than {TITLE_LIMIT}"

@@ -82,10 +82,16 @@ def report_markdown(inputs: Inputs, *, chart: bool) -> str:
 
 
 def findings_markdown(file: FindingsFile) -> str:
-    """Return the text of ``<category>_findings.md``: cards and details, best first."""
-    ordered = sorted(file.findings, key=lambda finding: -(finding.impact.mid or 0.0))
+    """Return the text of ``<category>_findings.md``: cards and details, best first, or in the order of the analyst."""
+    ordered = list(file.findings)
+    if file.analyst == "rules":
+        ordered.sort(key=lambda finding: -(finding.impact.mid or 0.0))
     cards = [card_of(finding, number) for number, finding in enumerate(ordered, 1)]
-    return _environment().get_template("findings.md.j2").render(file=file, cards=cards)
+    return (
+        _environment()
+        .get_template("findings.md.j2")
+        .render(file=file, cards=cards, asides=[summary.set_aside(one) for one in file.set_aside])
+    )
 
 
 def report_title(inputs: Inputs) -> Md:

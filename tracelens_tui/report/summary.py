@@ -5,7 +5,7 @@ import math
 from tracelens_tui.report.inputs import Inputs, Ranked
 from tracelens_tui.report.markdown import Md, cell, escaped, prose
 from tracelens_tui.report.numbers import NONE, ms, number, pct, score, share
-from tracelens_tui.run.findings import FindingsFile, Priority
+from tracelens_tui.run.findings import FindingsFile, Priority, SetAside
 from tracelens_tui.text import plain
 
 NO_COMPUTE = "✅ No compute kernel optimization opportunities identified"
@@ -44,9 +44,11 @@ def metric_rows(inputs: Inputs) -> list[tuple[Md, Md]]:
 
 
 def failed_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
-    """Return the sub-agents that failed or were stood in for: analysis, tier, what happened."""
-    rows = [(file, _failure(file)) for file in inputs.files.values()]
-    return [(cell(file.display_name), Md(file.tier), cell(text)) for file, text in rows if text]
+    """Return the sub-agents that failed or were stood in for, and what was set aside: analysis, tier, what happened."""
+    files = inputs.files.values()
+    rows = [(file, cell(text)) for file in files if (text := _failure(file))]
+    rows += [(file, set_aside(one)) for file in files for one in file.set_aside]
+    return [(cell(file.display_name), Md(file.tier), text) for file, text in rows]
 
 
 def variance_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
@@ -72,6 +74,7 @@ def quality_rows(inputs: Inputs) -> list[tuple[Md, ...]]:
 def warnings(inputs: Inputs) -> list[str]:
     """Return the report's warnings for machines, one line each, as plain text."""
     failed = [f"{file.display_name}: {text}" for file in inputs.files.values() if (text := _failure(file))]
+    failed += [f"{file.display_name}: {set_aside(one)}" for file in inputs.files.values() for one in file.set_aside]
     varying = [
         f"{name}: the calls of {operation.name} vary (CoV {operation.cov or 0:.2f}, {ms(operation.time_ms)})"
         for name, metrics in inputs.metrics.items()
@@ -186,6 +189,14 @@ def _cautions(inputs: Inputs) -> list[str]:
     if gating:
         out.append(f"Read the numbers with care: {escaped('; '.join(row.message.rstrip('.') for row in gating))}.")
     return out
+
+
+def set_aside(one: SetAside) -> Md:
+    """Return what was set aside, with what the rules give it, and why."""
+    finding = one.finding
+    title = prose(finding.title, finding.evidence)
+    size = "" if finding.impact.mid is None else f" ({share(finding.impact.mid)} of the window)"
+    return Md(f"set aside by the analyst: {title}{size}. {prose(one.reason, one.evidence)}")
 
 
 def _failure(file: FindingsFile) -> str:

@@ -56,10 +56,13 @@ def _report_problems(text: str, inputs: Inputs, run: RunDir, *, same_program: bo
     """The report's form, then its values, then, where this very program wrote it, every character."""
     document = Document(text)
     problems = structure_problems(document)
-    if not problems:
-        problems = value_problems(document, inputs)
-    if not problems and same_program:
-        problems = _differences(text, report_markdown(inputs, chart=run.exists(CHART)))
+    try:
+        if not problems:
+            problems = value_problems(document, inputs)
+        if not problems and same_program:
+            problems = _differences(text, report_markdown(inputs, chart=run.exists(CHART)))
+    except UserError as error:  # a finding's text refers to evidence that it has not
+        problems = [f"cannot be compared with the findings: {error}"]
     return [f"{REPORT}: {problem}" for problem in problems]
 
 
@@ -83,16 +86,19 @@ def _machine_problems(run: RunDir, inputs: Inputs) -> list[str]:
         found = run.read_json(REPORT_JSON, AnalysisJson).model_dump()
     except UserError as error:
         return [str(error)]
-    wanted = report_json(inputs).model_dump()
-    return [f"{REPORT_JSON}: {problem}" for problem in _unequal("", found, wanted)]
+    try:
+        wanted = report_json(inputs).model_dump()
+    except UserError as error:
+        return [f"{REPORT_JSON}: cannot be compared with the findings: {error}"]
+    return [f"{REPORT_JSON}: {problem}" for problem in unequal("", found, wanted)]
 
 
-def _unequal(place: str, found: object, wanted: object) -> list[str]:
-    """The places where two documents differ."""
+def unequal(place: str, found: object, wanted: object) -> list[str]:
+    """Return the places where two JSON documents differ, as paths with both values."""
     if isinstance(found, dict) and isinstance(wanted, dict):
-        return [p for key in wanted for p in _unequal(f"{place}.{key}", found.get(key), wanted[key])]
+        return [p for key in wanted for p in unequal(f"{place}.{key}", found.get(key), wanted[key])]
     if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
-        return [p for i, (a, b) in enumerate(zip(found, wanted, strict=True)) for p in _unequal(f"{place}[{i}]", a, b)]
+        return [p for i, (a, b) in enumerate(zip(found, wanted, strict=True)) for p in unequal(f"{place}[{i}]", a, b)]
     if found != wanted:
         return [f"{place.lstrip('.')} is {found!r}, its sources give {wanted!r}"]
     return []

@@ -111,6 +111,14 @@ class Finding(Schema):
     caveats: list[str] = []  # when the advice would be wrong
 
 
+class SetAside(Schema):
+    """A finding of the rules that the analyst decided against; kept, but not ranked."""
+
+    finding: Finding
+    reason: str  # prose with [[evidence]] references
+    evidence: list[Evidence] = []  # what the reason refers to
+
+
 class FindingsFile(Schema):
     """``category_findings/<category>_findings.json`` and ``system_findings/<name>_findings.json``."""
 
@@ -124,6 +132,7 @@ class FindingsFile(Schema):
     message: str = ""  # why there are no findings, or the error
     fallback_reason: str | None = None  # why the rules analyst stood in
     findings: list[Finding]
+    set_aside: list[SetAside] = []
 
 
 class RankedFinding(Schema):

@@ -31,6 +31,7 @@ def run_agents(session: Session, analyst: Analyst, found: Sequence[Assignment]) 
         try:
             _gather(session, futures)
         except BaseException:
+            session.stop()  # the pool waits for those that are at work
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

@@ -27,8 +27,22 @@ GENERIC = AgentSpec("generic", "compute", ())
 """Takes every compute category that no other agent covers."""
 CPU_IDLE = AgentSpec("cpu-idle", "system", ("cpu_idle",))
 MULTI_KERNEL = AgentSpec("multi-kernel", "system", ("multi_kernel",))
+KERNEL_FUSION = AgentSpec("kernel-fusion", "fusion", ("kernel_fusion",))
 
-AGENTS = (CPU_IDLE, MULTI_KERNEL, GEMM, ATTENTION, MOE, ELEMENTWISE, REDUCE, NORM, CONVOLUTION, TRITON, GENERIC)
+AGENTS = (
+    CPU_IDLE,
+    MULTI_KERNEL,
+    KERNEL_FUSION,
+    GEMM,
+    ATTENTION,
+    MOE,
+    ELEMENTWISE,
+    REDUCE,
+    NORM,
+    CONVOLUTION,
+    TRITON,
+    GENERIC,
+)
 
 _BY_CATEGORY = {category: agent for agent in AGENTS for category in agent.categories}
 

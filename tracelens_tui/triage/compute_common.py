@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tracelens_tui.report.evidence import references as evidence_references
 from tracelens_tui.report.findings_check import prose_of
 from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile
+from tracelens_tui.text import clip
 from tracelens_tui.triage.advice import Rule, RuleText, qualified, references
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.facts import OpFacts

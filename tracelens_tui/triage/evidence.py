@@ -8,12 +8,13 @@ from tracelens_tui.perf.parse import as_float, op_args
 from tracelens_tui.report.sources import read_csv
 from tracelens_tui.run.category_files import CategoryMetrics, OperationMetrics
 from tracelens_tui.run.findings import Operation, Schema
+from tracelens_tui.run.fusion_files import KernelFusionMetrics
 from tracelens_tui.run.idle_files import CpuIdleMetrics
 from tracelens_tui.run.manifest import CategoryManifest, ManifestCategory
 from tracelens_tui.run.multi_kernel_files import MultiKernelMetrics
 from tracelens_tui.run.store import RunDir, metrics_file, ops_file
 from tracelens_tui.triage.advice import all_rules
-from tracelens_tui.triage.agents import CPU_IDLE, MULTI_KERNEL, agent_of
+from tracelens_tui.triage.agents import CPU_IDLE, KERNEL_FUSION, MULTI_KERNEL, agent_of
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.clusters import compute_pack
 from tracelens_tui.triage.context import CONTEXT, ContextFile, run_context
@@ -26,6 +27,7 @@ Row = Mapping[str, str]
 SYSTEM_METRICS: Mapping[str, type[Schema]] = {
     CPU_IDLE.id: CpuIdleMetrics,
     MULTI_KERNEL.id: MultiKernelMetrics,
+    KERNEL_FUSION.id: KernelFusionMetrics,
 }
 """Schema of the metrics file of each system sub-agent."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from tracelens_tui.run.places import state_dir
-from tracelens_tui.triage.request import TriageRequest
+from tracelens_tui.triage.request import ClaudeOptions, TriageRequest
 
 
 def start_detached(request: TriageRequest) -> int:
@@ -34,11 +34,12 @@ def start_detached(request: TriageRequest) -> int:
 
 def command(request: TriageRequest) -> list[str]:
     """Return the command line of the triage."""
-    options: dict[str, str | Path | int | None] = {
+    options: dict[str, str | Path | int | float | None] = {
         "--run-dir": request.run_dir,
         "--platform": request.platform,
         "--arch": request.arch,
         "--device": request.device,
+        **_claude_options(request.claude if request.analyst == "claude" else None),
     }
     flags = {"--resume": request.resume, "--no-cache": not request.use_cache}
     return [
@@ -49,10 +50,29 @@ def command(request: TriageRequest) -> list[str]:
         *(f"{name}={value}" for name, value in options.items() if value is not None),
         *([] if request.scope is None else [f"--{request.scope.text}"]),
         *(f"--extension={path}" for path in request.extensions),
+        *(f"--tier-model={tier}={model}" for tier, model in _tier_models(request)),
         *(name for name, given in flags.items() if given),
         "--",
         str(request.trace),
     ]
+
+
+def _claude_options(options: ClaudeOptions | None) -> dict[str, str | Path | int | float | None]:
+    """The options of the analyst; credentials go with the environment."""
+    if options is None:
+        return {}
+    return {
+        "--analyst": "claude",
+        "--model": options.model,
+        "--max-cost": options.max_usd,
+        "--max-tokens": options.max_tokens,
+        "--agent-timeout": options.agent_timeout_s,
+        "--concurrency": options.concurrency,
+    }
+
+
+def _tier_models(request: TriageRequest) -> list[tuple[str, str]]:
+    return list(request.claude.tier_models.items()) if request.claude and request.analyst == "claude" else []
 
 
 def log_of(request: TriageRequest) -> Path:

@@ -3,15 +3,16 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from tracelens_tui.perf.parse import op_args
-from tracelens_tui.perf.platforms import Platform
 from tracelens_tui.perf.types import Dims, Shape
 from tracelens_tui.run.category_files import (
     CategoryFinding,
+    CategoryMetadata,
     CategoryMetrics,
     ImpactEstimate,
     OperationEfficiency,
@@ -48,12 +49,27 @@ _HOST_COPY = re.compile(r"HtoD|DtoH|HostToDevice|DeviceToHost|Host -> Device|Dev
 _SCALARS = {"Scalar", "", "ScalarList"}
 
 
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """The peaks that efficiencies refer to, as the metadata of a category has them."""
+
+    tflops: Mapping[str, float]  # by compute spec
+    bandwidth_tbs: float
+
+    @classmethod
+    def of(cls, metadata: CategoryMetadata) -> "Roofs | None":
+        """Return the roofs of a run, None where the platform is unknown."""
+        if metadata.peak_hbm_bw_tbs is None:
+            return None
+        return cls(metadata.max_achievable_tflops, metadata.peak_hbm_bw_tbs)
+
+
 def category_metrics(
     category: str,
     ops: pl.DataFrame,
     kernels: Mapping[int, Sequence[str]],
     origins: Mapping[int, Origin],
-    platform: Platform | None,
+    roofs: Roofs | None,
     window_ns: int,
 ) -> CategoryMetrics:
     """Return the metrics of a category.
@@ -63,7 +79,7 @@ def category_metrics(
     """
     total_ns = int(ops["kernel_ns_sum"].sum())
     operations = [
-        _operation(row, kernels.get(row["row"], ()), origins.get(row["row"]), platform, total_ns, window_ns)
+        _operation(row, kernels.get(row["row"], ()), origins.get(row["row"]), roofs, total_ns, window_ns)
         for row in ops.iter_rows(named=True)
     ]
     if len(operations) > CHAIN_ROWS:
@@ -167,13 +183,13 @@ def _operation(
     row: dict[str, Any],
     kernels: Sequence[str],
     origin: Origin | None,
-    platform: Platform | None,
+    roofs: Roofs | None,
     total_ns: int,
     window_ns: int,
 ) -> OperationMetrics:
     args = op_args(row["name"], row["dims"], row["types"])
     share = _percent(row["kernel_ns_sum"], window_ns)
-    efficiency = _efficiency(row, platform)
+    efficiency = _efficiency(row, roofs)
     cov = row["kernel_time_cov"]
     return OperationMetrics(
         row=row["row"],
@@ -202,11 +218,11 @@ def _operation(
     )
 
 
-def _efficiency(row: dict[str, Any], platform: Platform | None) -> OperationEfficiency:
+def _efficiency(row: dict[str, Any], roofs: Roofs | None) -> OperationEfficiency:
     """The roofline figures of a row; null where they cannot be known."""
     calls_ns = row["kernel_ns_sum"] / row["count"] if row["count"] else 0
     flops, moved, ratio = row["flops"], row["bytes"], row["efficiency"]
-    rated = platform is not None and ratio is not None
+    rated = roofs is not None and ratio is not None
     percent = 100 * ratio if ratio is not None else None
     ends = [None if row[name] is None else 100 * row[name] for name in ("efficiency_low", "efficiency_high")]
     highest = percent if ends[1] is None else ends[1]
@@ -217,8 +233,8 @@ def _efficiency(row: dict[str, Any], platform: Platform | None) -> OperationEffi
         bound_type=row["bound"],
         flops_per_byte=flops / moved if flops is not None and moved else None,
         compute_spec=row["spec"],
-        resolved_peak_maf=platform.roof_tflops(row["spec"]) if rated and platform and row["spec"] else None,
-        resolved_peak_hbm_bw=platform.mem_bw_gbps / 1e3 if rated and platform else None,
+        resolved_peak_maf=roofs.tflops.get(row["spec"]) if rated and roofs and row["spec"] else None,
+        resolved_peak_hbm_bw=roofs.bandwidth_tbs if rated and roofs else None,
         warning=_warning(row) if highest is not None and highest > 100 else None,
         is_anomaly=highest is not None and highest > 100,
         mean_efficiency_percent=row["pct_roofline_mean"],

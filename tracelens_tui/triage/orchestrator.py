@@ -26,9 +26,11 @@ from tracelens_tui.run import events as ev
 from tracelens_tui.run.journal import JournalWriter
 from tracelens_tui.run.lock import RunLock
 from tracelens_tui.run.store import FOLDERS, JOURNAL, LOCK, RUN, RunDir
+from tracelens_tui.triage.analyst import Analyst, MakeAnalyst
 from tracelens_tui.triage.failures import Cancelled, TriageError
 from tracelens_tui.triage.places import check_run_dir, run_dir_of, run_info
 from tracelens_tui.triage.request import TriageOutcome, TriageRequest
+from tracelens_tui.triage.rules import rules_analyst
 from tracelens_tui.triage.session import Listener, Session
 from tracelens_tui.triage.stages import run_stages
 from tracelens_tui.triage.streamed import check_fresh, kept
@@ -42,20 +44,24 @@ class Terminated(BaseException):
     """The process was asked to end."""
 
 
-def run_triage(request: TriageRequest, *, listener: Listener | None = None) -> TriageOutcome:
-    """Run a triage to its report and return how it ended.
+def run_triage(
+    request: TriageRequest, *, listener: Listener | None = None, analyst: MakeAnalyst = rules_analyst
+) -> TriageOutcome:
+    """Run a triage to its report and return how it ended; ``analyst`` makes the one that the request names.
 
     Raises UserError for bad input: a trace that cannot be read or has no GPU events, options that do not fit, a run
     directory that cannot take the run.  A run directory that was made for it is then removed again.
     """
     if not is_stream(request.trace):
-        return _run(request, listener)
+        return _run(request, listener, analyst)
     check_fresh(request)
     with spooled(request.trace) as copy:
-        return _run(replace(request, trace=copy), listener, stream=request.trace)
+        return _run(replace(request, trace=copy), listener, analyst, stream=request.trace)
 
 
-def _run(request: TriageRequest, listener: Listener | None, *, stream: Path | None = None) -> TriageOutcome:
+def _run(
+    request: TriageRequest, listener: Listener | None, analyst: MakeAnalyst, *, stream: Path | None = None
+) -> TriageOutcome:
     """Run the triage of a file, which is a temporary copy of ``stream`` if there is one."""
     check_readable(request.trace)
     run_dir = run_dir_of(request).absolute()
@@ -64,10 +70,12 @@ def _run(request: TriageRequest, listener: Listener | None, *, stream: Path | No
         check_run_dir(run_dir, request)  # another process may have come first
         lasting = nullcontext(request) if stream is None else kept(request, stream, run_dir)
         with _taken_back(run_dir), lasting as final:
-            return _locked(RunDir(run_dir), lock, final, listener)
+            return _locked(RunDir(run_dir), lock, final, listener, analyst)
 
 
-def _locked(run: RunDir, lock: RunLock, request: TriageRequest, listener: Listener | None) -> TriageOutcome:
+def _locked(
+    run: RunDir, lock: RunLock, request: TriageRequest, listener: Listener | None, analyst: MakeAnalyst
+) -> TriageOutcome:
     """Run the triage in a directory that is ours."""
     if run.exists(RUN):
         known = run.info
@@ -79,16 +87,16 @@ def _locked(run: RunDir, lock: RunLock, request: TriageRequest, listener: Listen
     control.clear(run)
     run_id = run.info.run_id if run.exists(RUN) else uuid.uuid4().hex
     with JournalWriter(run.journal) as journal, Session(run, run_id, journal, lock, listener) as session, _terminable():
-        return _supervised(session, request)
+        return _supervised(session, request, analyst(session))
 
 
-def _supervised(session: Session, request: TriageRequest) -> TriageOutcome:
+def _supervised(session: Session, request: TriageRequest, analyst: Analyst) -> TriageOutcome:
     """Run the stages; whatever ends them early is in the journal before it is told."""
     run_dir = session.run.path
     started = time.monotonic()
     session.emit(_begin(session, request))
     try:
-        run_stages(session, request)
+        run_stages(session, request, analyst)
     except Cancelled as stop:
         session.emit(ev.RunFailed(reason=str(stop), cancelled=True))
         return TriageOutcome(run_dir, "cancelled", NO_REPORT, str(stop))

@@ -93,7 +93,9 @@ def options_of(request: TriageRequest) -> dict[str, JsonValue]:
     part = {} if request.scope is None else {"scope": request.scope.text}
     record = {kind: list[JsonValue](entries) for kind, entries in extension_record(request.extensions).items()}
     own: dict[str, JsonValue] = {"extensions": dict[str, JsonValue](record)} if record else {}
-    return {"platform": request.platform, "arch": arch, "device": request.device, **part, **own}
+    claude = request.claude if request.analyst == "claude" else None
+    models: dict[str, JsonValue] = {} if claude is None else {"model": claude.model, **claude.tier_models}
+    return {"platform": request.platform, "arch": arch, "device": request.device, **part, **own, **models}
 
 
 def _skills_version() -> str:

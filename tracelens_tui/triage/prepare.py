@@ -28,8 +28,10 @@ from tracelens_tui.run.store import (
 from tracelens_tui.text import plain
 from tracelens_tui.triage.agents import agent_of, category_name
 from tracelens_tui.triage.context import CONTEXT, context_file
+from tracelens_tui.triage.derivation import derivations
+from tracelens_tui.triage.fusion_stage import prepare_fusion
 from tracelens_tui.triage.idle_stage import prepare_idle
-from tracelens_tui.triage.metrics import NS_PER_MS, category_metrics
+from tracelens_tui.triage.metrics import NS_PER_MS, Roofs, category_metrics
 from tracelens_tui.triage.model_evidence import EVIDENCE, model_evidence
 from tracelens_tui.triage.multi_kernel_stage import prepare_multi_kernel
 from tracelens_tui.triage.origins import origins
@@ -39,7 +41,7 @@ from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, categ
 UNKNOWN_GPU = "Unknown GPU"
 KERNELS_SHOWN = 12
 SYNC_FACTOR = 5
-_SYSTEM: tuple[Callable[[PrepareSource], SystemPart], ...] = (prepare_idle, prepare_multi_kernel)
+_SYSTEM: tuple[Callable[[PrepareSource], SystemPart], ...] = (prepare_idle, prepare_multi_kernel, prepare_fusion)
 _NOTE = "gpu_kernel_time_ms is the sum over calls of the union of a call's GPU intervals, on the chosen device."
 
 
@@ -100,12 +102,16 @@ def _write_category(run: RunDir, source: PrepareSource, display: str, models: di
     """Write the ops table of a category, add its JSON files to ``models`` and return its entry in the manifest."""
     name = category_name(display)
     ops = source.ops.filter(pl.col("category") == display)
-    rows = source.unified[ops["row"].to_list()].with_columns(ops["row"])
-    run.write_bytes(ops_file(name), csv_bytes(rows))
-    metrics = category_metrics(name, ops, source.kernels, source.origins, source.analysis.platform, source.split.window)
     times = _breakdown(ops)
-    models[metrics_file(name)] = metrics
-    models[metadata_file(name)] = category_metadata(source, name, display, times)
+    metadata = category_metadata(source, name, display, times)
+    rows = source.unified[ops["row"].to_list()].with_columns(
+        ops["row"], derivations(ops, source.kernels, source.origins)
+    )
+    run.write_bytes(ops_file(name), csv_bytes(rows))
+    models[metadata_file(name)] = metadata
+    models[metrics_file(name)] = category_metrics(
+        name, ops, source.kernels, source.origins, Roofs.of(metadata), source.split.window
+    )
     return ManifestCategory(
         name=name,
         display_name=display,

@@ -10,6 +10,7 @@ from tracelens_tui.triage.analyzers import (
     elementwise,
     gemm,
     generic,
+    kernel_fusion,
     moe,
     multi_kernel,
     norm,
@@ -17,6 +18,7 @@ from tracelens_tui.triage.analyzers import (
     triton,
 )
 from tracelens_tui.triage.assignment import Assignment
+from tracelens_tui.triage.session import Session
 
 _ANALYZERS: Mapping[str, Callable[[Assignment], FindingsFile]] = {
     "gemm": gemm.analyse,
@@ -30,6 +32,7 @@ _ANALYZERS: Mapping[str, Callable[[Assignment], FindingsFile]] = {
     "generic": generic.analyse,
     "cpu-idle": cpu_idle.analyse,
     "multi-kernel": multi_kernel.analyse,
+    "kernel-fusion": kernel_fusion.analyse,
 }
 
 
@@ -41,3 +44,8 @@ class RulesAnalyst:
     def analyse(self, assignment: Assignment) -> FindingsFile:
         """Return the findings by rule."""
         return _ANALYZERS[assignment.agent.id](assignment)
+
+
+def rules_analyst(_session: Session) -> RulesAnalyst:
+    """Return the rules analyst of a run."""
+    return RulesAnalyst()

@@ -58,6 +58,10 @@ class Session:
         if self._cancelled:
             raise Cancelled("cancelled by a viewer")
 
+    def stop(self) -> None:
+        """Let everything that still runs end: every further check raises Cancelled."""
+        self._cancelled = True
+
     def check_agent(self, agent: str) -> None:
         """Raise Cancelled where a viewer asked to stop this sub-agent."""
         if agent in self._cancelled_agents:

@@ -3,7 +3,6 @@
 from tracelens_tui.analysis.model import Analysis, TimeSplit
 from tracelens_tui.analysis.source import open_analysis_of
 from tracelens_tui.report.render import write_report
-from tracelens_tui.report.validate import validate_run
 from tracelens_tui.run import events as ev
 from tracelens_tui.run.category_files import CategoryMetrics
 from tracelens_tui.run.findings import PriorityData
@@ -33,19 +32,19 @@ from tracelens_tui.triage.places import run_info
 from tracelens_tui.triage.plan import decisions
 from tracelens_tui.triage.prepare import prepare
 from tracelens_tui.triage.rank import priority_data
+from tracelens_tui.triage.recheck import validate
 from tracelens_tui.triage.request import TriageRequest
-from tracelens_tui.triage.rules import RulesAnalyst
 from tracelens_tui.triage.session import Session
 
 _PREPARED = tuple(f"{folder}/" for folder in (TABLES, CATEGORY_DATA, METADATA, AGENTS))
 _SHOWN_PROBLEMS = 3
 
 
-def run_stages(session: Session, request: TriageRequest) -> None:
+def run_stages(session: Session, request: TriageRequest, analyst: Analyst) -> None:
     """Go through the stages; raises UserError for bad input, TriageError where no report can be made."""
     manifest = _load_and_prepare(session, request)
     _plan(session, manifest)
-    _agents(session, manifest, RulesAnalyst())
+    _agents(session, manifest, analyst)
     _rank(session, manifest)
     _model(session)
     _report(session)
@@ -151,7 +150,7 @@ def _report(session: Session) -> None:
 def _validate(session: Session) -> None:
     """Check the run against itself, as ``tracelens-tui validate`` does."""
     with session.stage("validate"):
-        problems = validate_run(session.run.path)
+        problems = validate(session.run.path)
         if problems:
             more = f" and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
             raise TriageError(f"the run is not valid: {'; '.join(problems[:_SHOWN_PROBLEMS])}{more}")

@@ -1,5 +1,7 @@
 """The kernel-fusion sub-agent: chains of kernels that write and read tensors nobody else needs."""
 
+from collections import Counter
+
 from tracelens_tui.run.findings import Finding, FindingsFile, FusedKernel
 from tracelens_tui.run.fusion_files import FusionSaving, KernelFusionMetrics
 from tracelens_tui.triage.assignment import Assignment
@@ -7,6 +9,8 @@ from tracelens_tui.triage.compute_common import cited
 from tracelens_tui.triage.fusion_advice import FusionRule, fusion_rules
 from tracelens_tui.triage.pack import Cluster
 from tracelens_tui.triage.system_common import capped, cluster_evidence, findings_file, told_of
+
+_ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 
 
 def analyse(assignment: Assignment) -> FindingsFile:
@@ -20,7 +24,21 @@ def analyse(assignment: Assignment) -> FindingsFile:
         _finding(assignment, index, cluster, savings[cluster.id], rules[cluster.matches[0].rule])
         for index, cluster in enumerate(assignment.pack.clusters)
     ]
-    return findings_file(assignment, findings, "no chain of kernels can win half a percent of the window by fusion")
+    return findings_file(
+        assignment, _distinct(findings), "no chain of kernels can win half a percent of the window by fusion"
+    )
+
+
+def _distinct(findings: list[Finding]) -> list[Finding]:
+    """The findings, later ones of the same title told apart by their place."""
+    seen: Counter[str] = Counter()
+    out: list[Finding] = []
+    for finding in findings:
+        seen[finding.title] += 1
+        number = seen[finding.title]
+        suffix = "" if number == 1 else f" ({_ORDINALS.get(number, 'a further')} form of the chain)"
+        out.append(finding.model_copy(update={"title": finding.title + suffix}))
+    return out
 
 
 def _finding(assignment: Assignment, index: int, cluster: Cluster, saving: FusionSaving, rule: FusionRule) -> Finding:
