@@ -16,7 +16,7 @@ from tracelens_tui.run.journal import read_events
 from tracelens_tui.run.lock import RunLock
 from tracelens_tui.run.recent import recent_runs
 from tracelens_tui.run.store import RunDir
-from tracelens_tui.triage import agent_stage, stages
+from tracelens_tui.triage import agent_stage, rules, stages
 from tracelens_tui.triage.failures import TriageError
 from tracelens_tui.triage.orchestrator import TriageRequest, run_triage
 from tracelens_tui.triage.places import run_dir_of
@@ -180,7 +180,7 @@ class Failing(RulesAnalyst):
 @pytest.mark.parametrize("error", [TriageError("the model does not answer"), ZeroDivisionError("division by zero")])
 def test_one_agent_that_fails_leaves_the_others(trace, tmp_path, monkeypatch, error):
     run = tmp_path / "run"
-    monkeypatch.setattr(stages, "RulesAnalyst", lambda: Failing(error))
+    monkeypatch.setattr(rules, "RulesAnalyst", lambda: Failing(error))
     assert run_triage(ask(trace, run)).exit_code == 0
     [failed] = [event for event in read_events(run / "events.jsonl") if event.type == "agent_failed"]
     assert (failed.agent, failed.cancelled) == ("gemm", False)
@@ -205,7 +205,7 @@ def test_a_finding_that_fails_a_check_is_left_out(trace, tmp_path, monkeypatch):
                 update={"findings": [finding.model_copy(update={"insight": "It is 37 % too slow."})]}
             )
 
-    monkeypatch.setattr(stages, "RulesAnalyst", Inventive)
+    monkeypatch.setattr(rules, "RulesAnalyst", Inventive)
     assert run_triage(ask(trace, tmp_path / "run")).exit_code == 0
     [rejected] = [event for event in read_events(tmp_path / "run/events.jsonl") if event.type == "finding_rejected"]
     assert "37" in rejected.check
@@ -219,7 +219,7 @@ def test_a_cancelled_run_ends_within_a_second(trace, tmp_path, monkeypatch):
             time.sleep(1.2)
             return super().analyse(assignment)
 
-    monkeypatch.setattr(stages, "RulesAnalyst", Slow)
+    monkeypatch.setattr(rules, "RulesAnalyst", Slow)
     monkeypatch.setattr(agent_stage, "WORKERS", 1)
     started = time.monotonic()
     outcome = run_triage(ask(trace, tmp_path / "run"))
@@ -239,7 +239,7 @@ def test_one_cancelled_agent_leaves_the_others(trace, tmp_path, monkeypatch):
                 time.sleep(1.2)
             return super().analyse(assignment)
 
-    monkeypatch.setattr(stages, "RulesAnalyst", Slow)
+    monkeypatch.setattr(rules, "RulesAnalyst", Slow)
     assert run_triage(ask(trace, tmp_path / "run")).exit_code == 0
     [failed] = [event for event in read_events(tmp_path / "run/events.jsonl") if event.type == "agent_failed"]
     assert (failed.agent, failed.cancelled) == ("gemm", True)

@@ -6,6 +6,7 @@ own where it asks for one.
 """
 
 import asyncio
+import json
 import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -68,6 +69,8 @@ class Patience:
 def access_from(environ: Mapping[str, str] = os.environ) -> Access:
     """Return the credentials in the environment; UserError where there are none."""
     key, token, url = (environ.get(name, "").strip() or None for name in (API_KEY, AUTH_TOKEN, BASE_URL))
+    if url is not None and not _is_address(url):
+        raise UserError(f"{BASE_URL} is no address: give one such as https://gateway.example.com")
     if key is None and token is None:
         if url is None:
             raise UserError(
@@ -78,6 +81,15 @@ def access_from(environ: Mapping[str, str] = os.environ) -> Access:
     headers = [line.partition(":")[2].strip() for line in environ.get(HEADERS, "").splitlines()]
     found = (key, token, urlsplit(url).password if url else None, *headers)
     return Access(key, token, url, tuple(one for one in found if one and one != NO_KEY))
+
+
+def _is_address(url: str) -> bool:
+    """True for what requests can be sent to."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 class Sender:
@@ -158,8 +170,7 @@ async def _translated(work: Awaitable[None]) -> None:
         raise Passing("no bytes came for too long") from error
     except httpx2.HTTPError as error:
         raise Passing(f"the connection broke off{_told(error)}") from error
-    except (anthropic.AnthropicError, ValueError, TypeError) as error:
-        # ValueError: data in the stream that is no JSON; TypeError: credentials that the SDK cannot use
+    except (anthropic.AnthropicError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise Passing(f"the answer cannot be understood ({type(error).__name__})") from error
 
 

@@ -47,6 +47,8 @@ def _guarded(check: Callable[[], Iterator[str]]) -> list[str]:
         return list(check())
     except UserError as error:
         return [str(error)]
+    except (KeyError, ValueError) as error:  # a column is missing, or a number is none
+        return [f"a table is not as it was written: {type(error).__name__}: {error}"]
 
 
 def _manifest(manifest: CategoryManifest, sources: Sources) -> Iterator[str]:

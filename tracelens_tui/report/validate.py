@@ -60,13 +60,14 @@ def _report_problems(text: str, inputs: Inputs, run: RunDir, *, same_program: bo
         if not problems:
             problems = value_problems(document, inputs)
         if not problems and same_program:
-            problems = _differences(text, report_markdown(inputs, chart=run.exists(CHART)))
+            problems = differences(text, report_markdown(inputs, chart=run.exists(CHART)))
     except UserError as error:  # a finding's text refers to evidence that it has not
         problems = [f"cannot be compared with the findings: {error}"]
     return [f"{REPORT}: {problem}" for problem in problems]
 
 
-def _differences(text: str, wanted: str) -> list[str]:
+def differences(text: str, wanted: str) -> list[str]:
+    """Return the lines in which a text is not the wanted one."""
     found, expected = text.split("\n"), wanted.split("\n")
     lines = [
         problem

@@ -6,7 +6,7 @@ Each quantity is a ``Fact``.  One that stands in a table is cited there; one tha
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from tracelens_tui.run.findings import SCHEMA_VERSION, Evidence, Impact, Schema
 from tracelens_tui.run.store import AGENTS
@@ -64,6 +64,7 @@ class EvidenceFile(Schema):
     schema_version: int = SCHEMA_VERSION
     agent: str
     categories: dict[str, CategoryPack]
+    metrics: dict[str, JsonValue] = Field(default_factory=dict)  # of a system sub-agent: its metrics file once more
 
 
 def span(us: float, label: str, source: str | None = None, key: str | None = None) -> Fact:

@@ -61,6 +61,10 @@ def _is_empty(folder: Path) -> bool:
     return next(folder.iterdir(), None) is None
 
 
+SKILLS = "skills"
+"""The key of the skills' version in ``run.json``."""
+
+
 def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str | None, note: str) -> RunInfo:
     """Return what ``run.json`` says of a new run."""
     trace = request.trace.absolute()
@@ -77,7 +81,7 @@ def run_info(request: TriageRequest, run_dir: Path, run_id: str, platform: str |
         platform_note=note,
         analyst=request.analyst,
         options=options_of(request),
-        versions={PROGRAM: __version__, "skills": _skills_version()},
+        versions={PROGRAM: __version__, SKILLS: skills_version()},
     )
 
 
@@ -98,8 +102,8 @@ def options_of(request: TriageRequest) -> dict[str, JsonValue]:
     return {"platform": request.platform, "arch": arch, "device": request.device, **part, **own, **models}
 
 
-def _skills_version() -> str:
-    """A hash over the rules and prompts of all sub-agents."""
+def skills_version() -> str:
+    """Return a hash over the rules and prompts of all sub-agents."""
     digest = hashlib.sha256()
     for path in sorted(resources.SKILLS.glob("*/*")):
         if path.is_file():

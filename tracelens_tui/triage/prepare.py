@@ -35,6 +35,7 @@ from tracelens_tui.triage.metrics import NS_PER_MS, Roofs, category_metrics
 from tracelens_tui.triage.model_evidence import EVIDENCE, model_evidence
 from tracelens_tui.triage.multi_kernel_stage import prepare_multi_kernel
 from tracelens_tui.triage.origins import origins
+from tracelens_tui.triage.pack import evidence_file
 from tracelens_tui.triage.plan import planned
 from tracelens_tui.triage.prepare_source import PrepareSource, SystemPart, category_metadata
 
@@ -61,11 +62,18 @@ def prepare(run: RunDir, analysis: Analysis, split: TimeSplit, trace: Path) -> l
         entries.append(entry)
     systems = [prepare_system(source) for prepare_system in _SYSTEM]
     for part in systems:
-        models |= part.files
+        models |= _with_metrics(part)
     models[MANIFEST] = _manifest(source, [*(part.entry for part in systems), *entries])
     for name, model in models.items():
         run.write_json(name, model)
     return [*paths, *models]
+
+
+def _with_metrics(part: SystemPart) -> dict[str, Schema]:
+    """The files of a system sub-agent; its pack holds the metrics once more, so that neither can change unnoticed."""
+    pack, metrics = part.files[evidence_file(part.entry.skill)], part.files[metrics_file(part.entry.name)]
+    told = pack.model_copy(update={"metrics": metrics.model_dump(mode="json", by_alias=True)})
+    return {**part.files, evidence_file(part.entry.skill): told}
 
 
 def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: Path) -> PrepareSource:

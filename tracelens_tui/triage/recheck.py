@@ -3,20 +3,35 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 from pydantic import JsonValue
 
 from tracelens_tui import __version__
 from tracelens_tui.errors import UserError
+from tracelens_tui.report.render import findings_markdown
 from tracelens_tui.report.sources import read_csv
-from tracelens_tui.report.validate import PROGRAM, unequal, validate_run
+from tracelens_tui.report.validate import PROGRAM, differences, unequal, validate_run
 from tracelens_tui.run.category_files import CategoryMetadata, CategoryMetrics
-from tracelens_tui.run.findings import PriorityData, Schema
-from tracelens_tui.run.manifest import CategoryManifest
-from tracelens_tui.run.store import MANIFEST, PRIORITY, RunDir, metadata_file, metrics_file, ops_file
+from tracelens_tui.run.findings import FindingsFile, PriorityData, Schema
+from tracelens_tui.run.manifest import CategoryManifest, ManifestCategory
+from tracelens_tui.run.store import (
+    CATEGORY_DATA,
+    MANIFEST,
+    PRIORITY,
+    RunDir,
+    findings_file,
+    metadata_file,
+    metrics_file,
+    ops_file,
+)
 from tracelens_tui.triage.derivation import derived
+from tracelens_tui.triage.evidence import SYSTEM_METRICS, assignments, packs
 from tracelens_tui.triage.failures import TriageError
 from tracelens_tui.triage.metrics import Roofs, category_metrics
+from tracelens_tui.triage.pack import EvidenceFile, evidence_file
+from tracelens_tui.triage.places import SKILLS, skills_version
 from tracelens_tui.triage.rank import priority_data
+from tracelens_tui.triage.rules import RulesAnalyst
 
 _SHOWN = 20
 
@@ -34,7 +49,10 @@ def validate(path: Path) -> list[str]:
         manifest = run.read_json(MANIFEST, CategoryManifest)
     except UserError:
         return problems  # told already
-    return [*problems, *_metrics_problems(run, manifest), *_priority_problems(run, manifest)]
+    wrong = [*_metrics_problems(run, manifest), *_system_problems(run, manifest)]
+    if not wrong and run.info.versions.get(SKILLS) == skills_version():
+        wrong += _findings_problems(run, manifest)
+    return [*problems, *wrong, *_markdown_problems(run), *_priority_problems(run, manifest)]
 
 
 def _metrics_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]:
@@ -58,6 +76,70 @@ def _metrics_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]:
         window = manifest.time_ns.window if manifest.time_ns is not None else 0
         wanted = category_metrics(name, ops, kernels, origins, roofs, window)
         yield from _differences(metrics_file(name), told, wanted)
+
+
+def _system_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]:
+    """The metrics of the system sub-agents against those that their packs hold."""
+    for entry in manifest.categories:
+        if entry.tier == "system" and entry.skill in SYSTEM_METRICS:
+            yield from _system_problem(run, entry)
+
+
+def _system_problem(run: RunDir, entry: ManifestCategory) -> Iterator[str]:
+    path = metrics_file(entry.name)
+    try:
+        told = run.read_json(path, SYSTEM_METRICS[entry.skill])
+        pack = run.read_json(evidence_file(entry.skill), EvidenceFile)
+    except UserError as error:
+        yield str(error)
+        return
+    lines = unequal("", told.model_dump(mode="json", by_alias=True), pack.metrics)
+    yield from (f"{path}: {line} (or {evidence_file(entry.skill)} has changed)" for line in lines[:_SHOWN])
+
+
+def _findings_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]:
+    """The packs of the compute sub-agents and every finding by rule against the metrics and packs."""
+    try:
+        found = assignments(run, manifest)
+    except UserError as error:
+        yield str(error)
+        return
+    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+        yield f"{CATEGORY_DATA}: a table is not as it was written: {type(error).__name__}: {error}"
+        return
+    analyst = RulesAnalyst()
+    for path, pack in packs(found).items():
+        yield from _same(run, path, pack)
+    for one in found:
+        path = findings_file(one.category, one.agent.tier)
+        try:
+            told = run.read_json(path, FindingsFile)
+        except UserError as error:
+            yield str(error)
+            continue
+        by_rule = analyst.name in (run.info.analyst, told.analyst) and told.fallback_reason is None
+        if by_rule and told.status != "error":
+            yield from _differences(path, told, analyst.analyse(one))
+
+
+def _markdown_problems(run: RunDir) -> Iterator[str]:
+    """The Markdown of each findings file against the file."""
+    for name in run.findings_files():
+        path = f"{name.removesuffix('.json')}.md"
+        try:
+            wanted = findings_markdown(run.read_json(name, FindingsFile))
+            told = run.absolute(path).read_text(encoding="utf-8")
+        except (UserError, OSError, UnicodeDecodeError) as error:
+            yield f"{path}: cannot be compared with {name}: {error}"
+            continue
+        yield from (f"{path}: {line}" for line in differences(told, wanted))
+
+
+def _same(run: RunDir, path: str, wanted: Schema) -> Iterator[str]:
+    try:
+        yield from _differences(path, run.read_json(path, type(wanted)), wanted)
+    except UserError as error:
+        yield str(error)
 
 
 def _priority_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]:
