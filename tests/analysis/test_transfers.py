@@ -1,6 +1,7 @@
 """Copies and collectives: exposed parts by hand and against the time split, rates by the formula of nccl-tests."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,13 +12,18 @@ from tracelens_tui.analysis.transfers import bus_factor, transfers_of
 
 
 def allreduce(start: int, length: int, number: int, *, stream: int = 20) -> Event:
-    told = {"Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 1_000_000, "Group size": 8}
+    told: dict[str, Any] = {
+        "Collective name": "allreduce",
+        "dtype": "BFloat16",
+        "In msg nelems": 1_000_000,
+        "Group size": 8,
+    }
     name = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
     told |= {"Out msg nelems": 1_000_000, "Process Group Name": "dp"}
     return kernel(name, start, length, number, stream=stream, **told)
 
 
-def copy(name: str, start: int, length: int, number: int, **args: object) -> Event:
+def copy(name: str, start: int, length: int, number: int, **args: Any) -> Event:
     return kernel(name, start, length, number, stream=30, cat="gpu_memcpy", **args)
 
 

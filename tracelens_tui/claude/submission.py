@@ -110,7 +110,7 @@ def _coverage(submission: Submission, candidates: Mapping[str, Finding]) -> Iter
     for name, count in Counter(named).items():
         if name not in candidates:
             yield f"there is no candidate {plain(name, 60)!r}; there are {', '.join(candidates)}"
-        elif False:
+        elif count > 1:
             yield f"candidate {name} appears {count} times; it must appear once: as a finding, merged or rejected"
     for name in candidates:
         if name not in named:
