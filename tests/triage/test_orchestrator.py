@@ -44,7 +44,11 @@ def test_the_journal_tells_the_whole_run(trace, tmp_path):
     finished = [event.stage for event in events if event.type == "stage_finished"]
     assert finished == ["load", "prepare", "plan", "agents", "rank", "model", "report", "validate"]
     skipped = [event for event in events if event.type == "agent_skipped"]
-    assert [(event.agent, event.number) for event in skipped] == [("cpu-idle", 0.0)]
+    assert [(event.agent, event.number) for event in skipped] == [
+        ("cpu-idle", 0.0),
+        ("multi-kernel", 0.0),
+        ("kernel-fusion", 0.0),
+    ]
     state = snapshot(tmp_path / "run")
     assert (state.status, state.report, len(state.findings)) == ("finished", "analysis.md", 4)
     assert [entry.path for entry in recent_runs()] == [str(tmp_path / "run")]
@@ -259,7 +263,7 @@ def test_a_bug_is_told_and_crashes_loudly(trace, tmp_path, monkeypatch):
 
 
 def test_an_invalid_report_is_a_failed_run(trace, tmp_path, monkeypatch):
-    monkeypatch.setattr(stages, "validate_run", lambda _path: ["analysis.md: wrong"])
+    monkeypatch.setattr(stages, "validate", lambda _path: ["analysis.md: wrong"])
     outcome = run_triage(ask(trace, tmp_path / "run"))
     assert (outcome.status, outcome.exit_code) == ("failed", 3)
     assert "analysis.md: wrong" in outcome.message

@@ -34,7 +34,8 @@ def group_calls(calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         (1.0 / seconds).mean().alias("mean_rate"),
         (pl.col("kernel_ns").std() / pl.col("kernel_ns").mean()).fill_nan(None).alias("kernel_time_cov"),
     )
-    rows = rows.sort(["kernel_ns_sum", "label", "first_event"], descending=[True, False, False]).with_row_index("row")
+    rows = rows.sort(["kernel_ns_sum", "label"], descending=[True, False], maintain_order=True)  # then by first start
+    rows = rows.with_row_index("row")
     return rows, calls.join(rows.select("row", *_KEY), on=_KEY, how="left", nulls_equal=True, maintain_order="left")
 
 

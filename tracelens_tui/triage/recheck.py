@@ -119,7 +119,13 @@ def _findings_problems(run: RunDir, manifest: CategoryManifest) -> Iterator[str]
             continue
         by_rule = analyst.name in (run.info.analyst, told.analyst) and told.fallback_reason is None
         if by_rule and told.status != "error":
-            yield from _differences(path, told, analyst.analyse(one))
+            yield from _differences(path, told, _kept(analyst.analyse(one), told))
+
+
+def _kept(wanted: FindingsFile, told: FindingsFile) -> FindingsFile:
+    """The findings without those that failed a check when they were made; the ranking tells of others."""
+    ids = {finding.id for finding in told.findings}
+    return wanted.model_copy(update={"findings": [finding for finding in wanted.findings if finding.id in ids]})
 
 
 def _markdown_problems(run: RunDir) -> Iterator[str]:

@@ -58,7 +58,7 @@ def ops_unique_args(work: Work) -> pl.DataFrame:
         pl.col("uid").first().alias("ex_UID"),
         pl.col("event"),
     )
-    groups = groups.sort([f"{_TIMES[0]}_sum", "ex_UID"], descending=[True, False]).with_row_index("group")
+    groups = groups.sort(f"{_TIMES[0]}_sum", descending=True, maintain_order=True).with_row_index("group")
     of_group = groups.select("group", pl.col("event").alias("launcher")).explode("launcher")
     kernels = work.gpu.filter(pl.col("role") != Role.COMM).join(of_group, on="launcher", maintain_order="left")
     arguments = trace.args[groups["args"]].with_columns(pl.col(pl.String).replace("", None))
