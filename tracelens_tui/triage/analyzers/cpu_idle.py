@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from tracelens_tui.run.findings import Confidence, Evidence, Finding, FindingsFile, Metric
+from tracelens_tui.run.findings import Evidence, Finding, FindingsFile
 from tracelens_tui.run.idle_files import CpuIdleMetrics
 from tracelens_tui.run.store import metrics_file
-from tracelens_tui.triage.advice import RuleText
 from tracelens_tui.triage.assignment import Assignment
 from tracelens_tui.triage.compute_common import Told, cited
 from tracelens_tui.triage.idle_advice import IdleRule, idle_rules
-from tracelens_tui.triage.pack import Cluster, evidence_of
+from tracelens_tui.triage.pack import Cluster
+from tracelens_tui.triage.system_common import capped, cluster_evidence, findings_file, table, told_of
 
 _CAUSES = {
     "launch": "waiting for launches",
@@ -47,23 +47,15 @@ def analyse(assignment: Assignment) -> FindingsFile:
     """Return one finding for each cause that is worth one."""
     rules = {rule.id: rule for rule in idle_rules()}
     findings = [_finding(assignment, index, cluster, rules) for index, cluster in enumerate(assignment.pack.clusters)]
-    none = "" if findings else "no cause of idle time inside the steps can win half a percent of the window"
-    return FindingsFile(
-        agent=assignment.agent.id,
-        analyst="rules",
-        category=assignment.category,
-        display_name=assignment.entry.display_name,
-        tier="system",
-        status="ok",
-        message=none,
-        findings=findings,
+    return findings_file(
+        assignment, findings, "no cause of idle time inside the steps can win half a percent of the window"
     )
 
 
 def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mapping[str, IdleRule]) -> Finding:
-    match = cluster.matches[0]
-    told = Told(rules[match.rule], match, frozenset({*match.facts, *match.constants}))
-    evidence = _evidence(assignment, index, cluster, told)
+    told = told_of(rules[cluster.matches[0].rule], cluster.matches[0])
+    evidence = [*cluster_evidence(assignment, index, cluster, told), *_window(assignment)]
+    stacks = assignment.run.with_stack
     finding = Finding(
         id=cluster.id,
         agent=assignment.agent.id,
@@ -71,10 +63,10 @@ def _finding(assignment: Assignment, index: int, cluster: Cluster, rules: Mappin
         tier="system",
         category=assignment.category,
         title=told.sentences([told.rule.title])[0],
-        confidence=_confidence(assignment, told.rule),
+        confidence=capped(told.rule, "medium" if stacks else "high", gated=assignment.run.gated),
         impact=cluster.impact,
-        metrics=_metrics(evidence),
-        insight=_insight(cluster, told, stacks=assignment.run.with_stack),
+        metrics=table(evidence, _ROWS),
+        insight=_insight(cluster, told, stacks=stacks),
         action=" ".join(told.sentences(told.rule.action)),
         identification=(
             f"Gaps between the device's work inside steps, {_CAUSES.get(cluster.band or '', 'of one cause')};"
@@ -96,25 +88,6 @@ def _insight(cluster: Cluster, told: Told, *, stacks: bool) -> str:
     return f"{text} {_STACKS}" if stacks else text
 
 
-def _confidence(assignment: Assignment, rule: RuleText) -> Confidence:
-    """Medium where the cause is visible; lower where stacks inflate it or the data needs a warning first."""
-    if assignment.run.gated or rule.max_confidence == "low":
-        return "low"
-    return "medium" if assignment.run.with_stack or rule.max_confidence == "medium" else "high"
-
-
-def _evidence(assignment: Assignment, index: int, cluster: Cluster, told: Told) -> list[Evidence]:
-    place = f"categories.{assignment.category}.clusters[{index}]"
-    where = f"{place}.matches[rule={told.rule.id}]"
-    file = assignment.evidence_file
-    return [
-        *evidence_of("all", cluster.facts, file, f"{place}.facts"),
-        *evidence_of(told.rule.slug, told.match.facts, file, f"{where}.facts"),
-        *evidence_of(told.rule.slug, told.match.constants, file, f"{where}.constants"),
-        *_window(assignment),
-    ]
-
-
 def _window(assignment: Assignment) -> list[Evidence]:
     """What holds for the whole window."""
     idle = assignment.system_metrics(CpuIdleMetrics)
@@ -126,8 +99,3 @@ def _window(assignment: Assignment) -> list[Evidence]:
         )
         for name, key, label, unit, digits in _TOTALS
     ]  # fmt: skip
-
-
-def _metrics(evidence: list[Evidence]) -> list[Metric]:
-    known = {item.id for item in evidence}
-    return [Metric(metric=name, value=f"[[{ref}]]", flagged=flagged) for name, ref, flagged in _ROWS if ref in known]
