@@ -7,6 +7,7 @@ from tracelens_tui.app.drill import calls_of_kernel, calls_of_op, op_of_event, o
 from tracelens_tui.app.navigation import Navigator, NoWay
 from tracelens_tui.app.selection import JumpList, Place, Selection
 from tracelens_tui.app.view import trace_view
+from tracelens_tui.run.findings import FusedKernel
 
 ANALYSIS = data.make_analysis()
 
@@ -66,3 +67,13 @@ def test_jump_list_is_a_stack_without_repetitions_and_with_a_limit():
     for place in (places[0], places[1], places[1], places[2]):
         jumps.leave(place)
     assert [jumps.back(), jumps.back(), jumps.back()] == [places[2], places[1], None]
+
+
+def test_a_fusion_finding_leads_to_the_rows_of_its_kernels():
+    analysis = data.make_analysis()
+    kernels = [
+        FusedKernel(name=name, type="GEMM", duration_us=1.0, modelled=True)
+        for name in (data.HOSTILE_SHOWN, data.GEMM, data.GEMM, "unknown")
+    ]
+    finding = data.finding(1, "T", "fusion", "kernel_fusion", 1.0, kernels=kernels)
+    assert ops_of_finding(analysis, finding) == [1, 0]

@@ -7,16 +7,30 @@ import polars as pl
 
 from tracelens_tui.analysis.model import Analysis
 from tracelens_tui.run.findings import Finding, Operation
+from tracelens_tui.text import plain
+
+_TOLD = 400
+"""Characters by which kernels are told apart: a finding cuts longer names."""
 
 
 def ops_of_finding(analysis: Analysis, finding: Finding) -> list[int]:
     """Return the rows of ``Analysis.ops`` that the finding's operations name, in its order.
 
     A row is taken by its number where the name agrees; else, in a run of another reading of the trace, by its name
-    and count.
+    and count.  A finding on fusion names kernels: for each the row that spends most time in it, each row once.
     """
+    if finding.kernels:
+        return _rows_of_kernels(analysis, [kernel.name for kernel in finding.kernels])
     rows = (_op_row(analysis, operation) for operation in finding.operations)
     return [row for row in rows if row is not None]
+
+
+def _rows_of_kernels(analysis: Analysis, names: Sequence[str]) -> list[int]:
+    known = analysis.kernels.filter(pl.col("row").is_not_null()).sort("sum_ns", descending=True, maintain_order=True)
+    first: dict[str, int] = {}
+    for kernel, row in known.select("kernel", "row").iter_rows():
+        first.setdefault(plain(str(kernel))[:_TOLD], int(row))
+    return list(dict.fromkeys(first[name[:_TOLD]] for name in names if name[:_TOLD] in first))
 
 
 def _op_row(analysis: Analysis, operation: Operation) -> int | None:
