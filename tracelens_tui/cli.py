@@ -11,6 +11,7 @@ import typer
 from tracelens_tui import __version__
 from tracelens_tui.console import err, out, output_failed, write_any_text
 from tracelens_tui.errors import UserError
+from tracelens_tui.platform_commands import platforms_cli
 from tracelens_tui.scope_options import scope_options
 from tracelens_tui.trace.scope import Scope
 
@@ -28,7 +29,6 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-platforms_cli = typer.Typer(help="The GPUs whose peaks are known.", invoke_without_command=True, rich_markup_mode=None)
 cli.add_typer(platforms_cli, name="platforms")
 
 ANALYSTS = ("rules", "claude")
@@ -279,42 +279,6 @@ def validate(run_dir: RunArg) -> None:
         out(problem)
     out("invalid" if problems else "valid")
     raise typer.Exit(1 if problems else 0)
-
-
-@platforms_cli.callback()
-def platforms(context: typer.Context) -> None:
-    """List the GPUs whose peaks are known."""
-    if context.invoked_subcommand is None:
-        list_platforms()
-
-
-@platforms_cli.command("list")
-def list_platforms() -> None:
-    """List the GPUs whose peaks are known."""
-    from tracelens_tui.perf.platforms import all_platforms
-
-    out(f"{'name':<22} {'vendor':<7} {'arch':<8} {'memory GB':>9} {'GB/s':>7} {'bf16 TFLOPS':>11}")
-    for entry in all_platforms():
-        bf16 = entry.roof_tflops("matrix_bf16")
-        out(
-            f"{entry.name:<22} {entry.vendor:<7} {entry.arch:<8} {entry.memory_gb or 0:>9.0f} "
-            f"{entry.mem_bw_gbps:>7.0f} {'n/a' if bf16 is None else format(bf16, '.0f'):>11}"
-        )
-
-
-@platforms_cli.command("show")
-def show_platform(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Show one GPU: every figure with its grade and source."""
-    from tracelens_tui.perf.platforms import load_platform
-
-    entry = load_platform(name)
-    out(f"{entry.name} ({entry.vendor}, {entry.arch}), {entry.mem_bw_gbps:.0f} GB/s nameplate")
-    for spec, peak in entry.peaks.items():
-        sheet = "n/a" if peak.datasheet is None else f"{peak.datasheet:g}"
-        roof = "n/a" if peak.roof is None else f"{peak.roof:g}"
-        out(f"  {spec:<14} roof {roof:>8}  datasheet {sheet:>8}  grade {peak.grade or '-':<8} {peak.source}")
-    for note in entry.notes:
-        out(f"  note: {note}")
 
 
 @cli.command()
