@@ -66,7 +66,8 @@ def test_what_begins_after_a_transfer_waits_for_it() -> None:
         ("Memcpy DtoD (Device -> Device)", "D2D", None),
         ("CopyHostToDevice", "H2D", None),
         ("CopyDeviceToHost", "D2H", None),
-        ("Memcpy PtoP (Device -> Device)", "D2D", None),
+        ("Memcpy PtoP (Device -> Device)", "P2P", None),
+        ("Memcpy P2P", "P2P", None),
         ("Memcpy Unknown", "other", None),
     ],
 )

@@ -11,7 +11,7 @@ from tracelens_tui.report.check_structure import SECTIONS, structure_problems
 from tracelens_tui.report.document import Document
 from tracelens_tui.report.render import write_report
 from tracelens_tui.run.analysis_file import AnalysisJson
-from tracelens_tui.run.store import MANIFEST, PRIORITY, RunDir
+from tracelens_tui.run.store import MANIFEST, PRIORITY, RunDir, metrics_file
 
 
 class TestWarnings:
@@ -121,6 +121,14 @@ class TestEmptyRuns:
         row = ("no_shapes", 1, "Shapes were not recorded.", "no rooflines", "", "False")
         set_quality(run, row)
         assert "without recorded input shapes no kernel can be held against a roof" in text_of(run)
+
+    def test_no_op_with_a_model_is_no_all_clear(self, run: RunDir) -> None:
+        self._without_findings(run)
+        for name in ("gemm", "elementwise", "other"):
+            edit(run, metrics_file(name), lambda d: [op.update(efficiency={}) for op in d["operations"]])
+        text = text_of(run)
+        assert "The triage has no findings, and that is no all-clear: no op of this trace has both" in text
+        assert "opportunities identified: no op of this trace has both a perf model and known arguments" in text
 
     def test_unlinked_time_is_stated(self, run: RunDir) -> None:
         edit(run, MANIFEST, lambda d: d.update(linked_percent=70.0))

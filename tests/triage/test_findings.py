@@ -101,13 +101,26 @@ def test_an_efficiency_above_the_roof_is_told_and_wins_nothing(tmp_path):
     assert "1 of 2 operations run above their roof" in file.message
 
 
-def test_a_copy_between_host_and_device_is_not_held_against_the_memory_roof(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Memcpy HtoD (Host -> Device)", "Copy the inputs while the device computes"),
+        ("Memcpy DtoD (Device -> Device)", "Avoid copies inside the device"),
+    ],
+)
+def test_an_op_that_copies_is_a_transfer_and_no_compute(tmp_path, name, title):
     trace = Tracing()
     for _ in range(3):
-        trace.op("aten::copy_", [[8192, 8192], [8192, 8192], []], "Memcpy HtoD (Host -> Device)", 900)
+        trace.op("aten::copy_", [[8192, 8192], [8192, 8192], []], name, 900)
         trace.op("aten::mm", [[4096, 4096], [4096, 4096]], TENSILE, 400)
     run = triaged(trace, tmp_path)
-    assert findings(run, "elementwise") == []
+    manifest = RunDir(run).read_json("category_data/category_manifest.json", CategoryManifest)
+    assert [one.name for one in manifest.categories if one.tier == "compute_kernel"] == ["gemm"]
+    priority = RunDir(run).read_json("priority_data.json", PriorityData)
+    assert [(row.category, row.percent_of_compute) for row in priority.priorities] == [("gemm", 100.0)]
+    [transfer] = RunDir(run).read_json("system_findings/multi_kernel_findings.json", FindingsFile).findings
+    assert transfer.title == title
+    assert transfer.impact.high == pytest.approx(100 * 2700 / 3900)
 
 
 def test_overlapped_time_counts_once(tmp_path):

@@ -50,7 +50,8 @@ def test_data_and_metrics_by_hand():
 def group(**fields):
     values = {
         "kind": "collective", "name": "allreduce", "count": 10, "time_ms": 2.0, "exposed_ms": 1.0,
-        "exposed_percent": 10.0, "hidden_percent": 50.0, "mean_us": 200.0, "longest_us": 300.0, **fields,
+        "exposed_percent": 10.0, "winnable_percent": 10.0, "hidden_percent": 50.0,
+        "mean_us": 200.0, "longest_us": 300.0, **fields,
     }  # fmt: skip
     return TransferGroup.model_validate(values)
 
@@ -94,7 +95,7 @@ def test_every_rule_can_apply():
 
 def test_small_exposed_times_are_no_finding():
     metrics = multi_kernel_metrics(sample(), sample().splits[0], multi_kernel_data(sample(), sample().splits[0]))
-    metrics = metrics.model_copy(update={"transfers": [group(exposed_percent=0.5)]})
+    metrics = metrics.model_copy(update={"transfers": [group(winnable_percent=0.5)]})
     assert multi_kernel_pack(metrics, context(), transfer_rules(), steps=1).clusters == []
 
 
@@ -108,5 +109,9 @@ def test_a_distributed_step_has_its_reduction_as_a_finding(shared, tmp_path):
     metrics = run.read_json("category_data/multi_kernel_metrics.json", MultiKernelMetrics)
     assert metrics.transfers[0].exposed_ms == pytest.approx(35.026757)
     assert file.findings[0].title == "Hide the gradient reduction behind the backward pass"
-    assert file.findings[0].impact.high == pytest.approx(metrics.transfers[0].exposed_percent)
+    collectives = [one.winnable_percent for one in metrics.transfers if one.kind == "collective"]
+    # 26.175 ms of compute, 71.517 ms of communication with 55.371 ms exposed: 10.030 ms of compute run without it
+    assert sum(collectives) == pytest.approx(100 * 10.030 / 86.568, abs=0.001)
+    assert file.findings[0].impact.high == pytest.approx(collectives[0])
+    assert "less to send or faster links" in file.findings[0].insight
     assert all(finding.tier == "system" and finding.metrics for finding in file.findings)

@@ -16,11 +16,11 @@ from tracelens_tui.trace.types import Role
 
 Int64 = NDArray[np.int64]
 
-_DIRECTIONS = {
+_DIRECTIONS = {  # the first that fits: "Memcpy PtoP (Device -> Device)" is between devices
+    "P2P": r"(?i)PtoP|\bP2P|peer",
     "H2D": r"(?i)HtoD|host ?-> ?device|host_?to_?device",
     "D2H": r"(?i)DtoH|device ?-> ?host|device_?to_?host",
     "D2D": r"(?i)DtoD|device ?-> ?device|device_?to_?device",
-    "P2P": r"(?i)PtoP|peer",
 }
 _ELEMENT_BYTES = {
     "float": 4, "int": 4, "long": 8, "bfloat16": 2, "bool": 1, "byte": 1, "double": 8, "half": 2, "short": 2, "char": 1,
@@ -32,7 +32,8 @@ _BUS_FACTORS = {"allreduce": 2.0, "allgather": 1.0, "reducescatter": 1.0, "allto
 def transfers_of(analysis: Analysis, *, rated: bool = False) -> pl.DataFrame:
     """Return the copies and collectives of the chosen device that have valid times, by start.
 
-    Copies inside the device that an op with a roofline makes are left out unless ``rated``: the op answers for them.
+    Copies inside the device that an op with a roofline makes among its kernels are left out unless ``rated``: the op
+    answers for them.  Those of the :func:`copying_rows` stay.
 
     Columns: event, start_ns, dur_ns, exposed_ns, stream, collective (Boolean), name (direction, or kind of collective),
     pageable (Boolean, null where the name does not tell), group, group_size, bytes (null where not recorded), waiter
@@ -62,10 +63,23 @@ def _of_device(analysis: Analysis) -> pl.DataFrame:
     return gpu.filter(valid).sort("start_ns", "event")
 
 
+def copying_rows(analysis: Analysis) -> pl.Series:
+    """Return the rows of ``Analysis.ops`` whose GPU time is copies for the larger part (``aten::copy_`` by memcpy).
+
+    Their cost is that of transfers, not of kernels; times are summed over the row's GPU events on its device.
+    """
+    gpu = analysis.gpu.select("row", "event").drop_nulls("row")
+    events = analysis.trace.events.select("dur_ns", "role")[gpu["event"]]
+    copied = pl.col("dur_ns").filter(pl.col("role") == Role.COPY).sum()
+    rows = pl.concat([gpu, events], how="horizontal").group_by("row").agg(copied=copied, total=pl.col("dur_ns").sum())
+    return rows.filter(2 * pl.col("copied") > pl.col("total"))["row"].sort()
+
+
 def _inside_rated(analysis: Analysis, copies: pl.DataFrame) -> pl.Series:
-    """Which of the copies belong to an op with a roofline."""
+    """Which of the copies belong to an op with a roofline that does more than copy."""
     rated = analysis.ops.filter(pl.col("efficiency").is_not_null())["row"]
-    return copies.select(pl.col("row").is_in(rated.implode()) & pl.col("row").is_not_null()).to_series()
+    answering = rated.filter(~rated.is_in(copying_rows(analysis).implode()))
+    return copies.select(pl.col("row").is_in(answering.implode()) & pl.col("row").is_not_null()).to_series()
 
 
 def _union(gpu: pl.DataFrame) -> Intervals:

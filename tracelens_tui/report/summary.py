@@ -88,13 +88,22 @@ def warnings(inputs: Inputs) -> list[str]:
 
 def nothing_compute(inputs: Inputs) -> Md:
     """Return the sentence that stands for the cards where there are none."""
+    return Md(f"{NO_COMPUTE}: {_unjudged(inputs) or 'no op can win half a percent of the window'}.")
+
+
+def _unjudged(inputs: Inputs) -> str:
+    """Why no kernel could be held against a roof, empty where one could."""
     if inputs.manifest.time_ns is None:
-        return Md(f"{NO_COMPUTE}: the trace has no GPU events.")
+        return "the trace has no GPU events"
     if not inputs.manifest.rooflines:
-        return Md(f"{NO_COMPUTE}: without the GPU's peak rates no kernel can be held against a roof.")
+        return "without the GPU's peak rates no kernel can be held against a roof"
     if inputs.has_quality("no_shapes"):
-        return Md(f"{NO_COMPUTE}: without recorded input shapes no kernel can be held against a roof.")
-    return Md(f"{NO_COMPUTE}: no op can win half a percent of the window.")
+        return "without recorded input shapes no kernel can be held against a roof"
+    if any(one.efficiency.surest_percent is not None for data in inputs.metrics.values() for one in data.operations):
+        return ""
+    if not inputs.metrics:
+        return "no kernel can be linked to an op, so none can be held against a roof"
+    return "no op of this trace has both a perf model and known arguments, so none can be held against a roof"
 
 
 def nothing_system(inputs: Inputs) -> Md:
@@ -144,6 +153,8 @@ def _bottleneck(inputs: Inputs) -> str:
 
 
 def _findings(inputs: Inputs) -> str:
+    if not inputs.ranked and (why := _unjudged(inputs)):
+        return f"The triage has no findings, and that is no all-clear: {why}."
     if not inputs.ranked:
         return "The triage found nothing that is worth a change."
     counts = [(tier, len(inputs.tier(tier))) for tier in ("compute", "fusion", "system")]

@@ -81,6 +81,7 @@ class TransferGroup(Schema):
     time_ms: float  # summed durations
     exposed_ms: float  # the part that nothing hides; of overlapping transfers each instant counts for the first
     exposed_percent: float  # of the window
+    winnable_percent: float  # of the window: of collectives what the compute that now runs alone has room to hide
     hidden_percent: float | None  # of the time, what runs beside other work; null without time
     mean_us: float
     longest_us: float

@@ -106,13 +106,22 @@ def multi_kernel_metrics(analysis: Analysis, split: TimeSplit, data: MultiKernel
 
 def _groups(analysis: Analysis, split: TimeSplit) -> list[TransferGroup]:
     frame = transfers_of(analysis)
+    room = _room(split)
     found = [
-        _group(analysis, split, part) for _, part in frame.group_by(_KEY, maintain_order=True) if part["dur_ns"].sum()
+        _group(analysis, split, part, room)
+        for _, part in frame.group_by(_KEY, maintain_order=True)
+        if part["dur_ns"].sum()
     ]
     return sorted(found, key=lambda one: (-one.exposed_ms, one.kind, one.name, one.group or "", one.memory or ""))
 
 
-def _group(analysis: Analysis, split: TimeSplit, part: pl.DataFrame) -> TransferGroup:
+def _room(split: TimeSplit) -> float:
+    """The part of the exposed communication that the compute beside which none runs could hide, at most 1."""
+    alone = split.compute - (split.comm - split.exposed_comm)
+    return min(1.0, alone / split.exposed_comm) if split.exposed_comm else 1.0
+
+
+def _group(analysis: Analysis, split: TimeSplit, part: pl.DataFrame, room: float) -> TransferGroup:
     collective, name, pageable, group, ranks = part.select(_KEY).row(0)
     time, exposed = int(part["dur_ns"].sum()), int(part["exposed_ns"].sum())
     sized = part.filter(pl.col("bytes").is_not_null() & (pl.col("dur_ns") > 0))
@@ -129,6 +138,7 @@ def _group(analysis: Analysis, split: TimeSplit, part: pl.DataFrame) -> Transfer
         time_ms=time / NS_PER_MS,
         exposed_ms=exposed / NS_PER_MS,
         exposed_percent=_percent(exposed, split.window),
+        winnable_percent=_percent(exposed, split.window) * (room if collective else 1.0),
         hidden_percent=100 * (1 - exposed / time) if time else None,
         mean_us=_us(time / part.height),
         longest_us=_us(part["dur_ns"].to_numpy().max()),
@@ -208,14 +218,14 @@ def _overlap(split: TimeSplit) -> OverlapAssessment:
 
 
 def _estimate(group: TransferGroup) -> ImpactEstimate:
-    impact = impact_of(group.exposed_percent)
+    impact = impact_of(group.winnable_percent)
     return ImpactEstimate(
         operation=group.name,
         category=CATEGORY,
         type="copy" if group.kind == "copy" else "communication",
         impact_score=impact.mid or 0.0,
         impact_score_low=impact.low or 0.0,
-        impact_score_high=group.exposed_percent,
+        impact_score_high=group.winnable_percent,
         time_ms=group.exposed_ms,
     )
 

@@ -29,7 +29,7 @@ def multi_kernel_pack(
     """Return the pack: a cluster for each group whose exposed time can win a card; ``steps`` is at least 1."""
     clusters: list[Cluster] = []
     for index, group in enumerate(metrics.transfers):
-        impact = impact_of(group.exposed_percent)
+        impact = impact_of(group.winnable_percent)
         if (impact.mid or 0.0) < MIN_MID:
             continue
         facts = _facts(index, group)
@@ -110,6 +110,12 @@ def _facts(index: int, group: TransferGroup) -> Facts:
             "part on a stream that computes",
             "%",
             "same_stream_percent",
+        ),
+        "winnable": (
+            group.winnable_percent if group.winnable_percent < group.exposed_percent else None,
+            "what compute has room to hide, of the window",
+            "%",
+            "winnable_percent",
         ),
     }
     facts |= {

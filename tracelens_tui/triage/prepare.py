@@ -14,6 +14,7 @@ from tracelens_tui.analysis.part import elsewhere_sentence
 from tracelens_tui.analysis.steady import steps_note
 from tracelens_tui.analysis.tables import all_tables
 from tracelens_tui.analysis.tables.write import csv_bytes, write_frames
+from tracelens_tui.analysis.transfers import copying_rows
 from tracelens_tui.run.category_files import TimeBreakdown
 from tracelens_tui.run.findings import Schema
 from tracelens_tui.run.manifest import CategoryManifest, GpuUtilization, ManifestCategory, PartInfo, TimeNs
@@ -78,6 +79,7 @@ def _with_metrics(part: SystemPart) -> dict[str, Schema]:
 
 def _source(analysis: Analysis, split: TimeSplit, unified: pl.DataFrame, trace: Path) -> PrepareSource:
     ops = analysis.ops.filter(pl.col("device") == analysis.device)
+    ops = ops.filter(~pl.col("row").is_in(copying_rows(analysis).implode()))
     found = origins(analysis.trace, analysis.tree, ops["first_event"].to_list())
     use = GpuUtilization(
         total_time_ms=split.window / NS_PER_MS,

@@ -22,7 +22,7 @@ class PrepareSource:
     split: TimeSplit  # of the chosen device
     context: ContextFile
     unified: pl.DataFrame  # the table unified_perf_summary
-    ops: pl.DataFrame  # rows of the chosen device
+    ops: pl.DataFrame  # rows of the chosen device, without those that copy: multi-kernel speaks of them
     kernels: Mapping[int, list[str]]  # names by row, most time first
     origins: Mapping[int, Origin]  # by row
     utilization: GpuUtilization

@@ -10,6 +10,7 @@ from tracelens_tui.triage.system_common import capped, cluster_evidence, finding
 _ROWS = (
     ("Exposed time", "all.exposed", True),
     ("Share of the window", "all.share", True),
+    ("What compute has room to hide", "all.winnable", True),
     ("Transfers", "all.count", False),
     ("Their time", "all.time", False),
     ("Beside other work", "all.hidden", False),
@@ -64,4 +65,12 @@ def _insight(cluster: Cluster, told: Told) -> str:
     hidden = ", of which [[all.hidden]] runs beside other work" if "hidden" in cluster.facts else ""
     observation = told.sentences([told.rule.observation])[0]
     exposed = "[[all.exposed]] ([[all.share]] of the window)"
-    return f"[[all.count]] transfers ([[all.kind]]) take [[all.time]]{hidden}: {exposed} is exposed; {observation}."
+    room = (
+        " All the compute that now runs without communication could hide [[all.winnable]] of the window of it; the rest"
+        " goes only with less to send or faster links."
+        if "winnable" in cluster.facts
+        else ""
+    )
+    return (
+        f"[[all.count]] transfers ([[all.kind]]) take [[all.time]]{hidden}: {exposed} is exposed; {observation}.{room}"
+    )
